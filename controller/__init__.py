@@ -1,0 +1,1 @@
+"""The controller: meters, ledger, signs and pages. ``meterd`` runs it, ``meterctl`` asks it."""
