@@ -1,0 +1,85 @@
+"""How this box is wired: lines, broker, pages and signs, as frozen values. No money; not part of the ledger's config.
+
+The optional sections ``[[line]]``, ``[mqtt]``, ``[web]`` and ``[[sign]]`` of the configuration; read by
+``controller.config``.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class SerialSettings:
+    """How a port is opened. ``port``: a device path (a stable name) or ``tcp://host:port``."""
+
+    port: str
+    baud: int = 115_200
+    bits: int = 8
+    parity: str = "N"
+    stop: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class LinePlan:
+    """A serial line to one sensor hub. Only ``device`` may speak on it (SE-02)."""
+
+    id: str
+    device: str
+    serial: SerialSettings
+
+
+@dataclass(frozen=True, slots=True)
+class MqttPlan:
+    """The broker. Secrets stand in files: the password is read from ``password_file`` at each connection (CF-06)."""
+
+    host: str
+    port: int
+    client_id: str
+    username: str | None
+    password_file: Path | None
+    ca_file: Path | None
+    cert_file: Path | None
+    key_file: Path | None
+    tls: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WebPlan:
+    """Where the pages listen; 127.0.0.1 unless configured."""
+
+    bind: str
+    port: int
+
+
+class SignKind(StrEnum):
+    """A kiosk browser's page, an Alpha-protocol LED sign on a serial port, or a retained MQTT topic's reader."""
+
+    PAGE = "page"
+    ALPHA = "alpha"
+    MQTT = "mqtt"
+
+
+@dataclass(frozen=True, slots=True)
+class SignPlan:
+    """One sign. ``table`` None: it stands for its meters alone. ``digits``: how many digits it can show, cents included."""
+
+    id: str
+    kind: SignKind
+    table: str | None
+    meters: tuple[str, ...]
+    digits: int
+    serial: SerialSettings | None
+    checksum: bool
+    """Alpha signs: end frames with ETX and a checksum (protocols/alpha-sign.md section 2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """Everything of the configuration that is not money."""
+
+    ledger_url: str
+    lines: tuple[LinePlan, ...]
+    mqtt: MqttPlan | None
+    web: WebPlan | None
+    signs: tuple[SignPlan, ...]
