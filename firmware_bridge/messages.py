@@ -6,12 +6,13 @@ so that nothing ever stands in the way of the next one (design section 7). Anyth
 """
 
 import json
-import re
-from typing import Any, NamedTuple, NoReturn, TypeAlias
+from functools import lru_cache
+from typing import Any, NamedTuple, NoReturn
 
 from firmware_bridge.fields import (
     BOOL,
     CENTS,
+    CENTS_MAX,
     CHIPS,
     ID,
     LINE,
@@ -25,253 +26,127 @@ from firmware_bridge.fields import (
     listing,
     nullable,
 )
+from firmware_bridge.message_types import (
+    Ack,
+    Bet,
+    Close,
+    Committed,
+    Count,
+    Down,
+    Fault,
+    Heartbeat,
+    Hello,
+    Hit,
+    Hits,
+    Kept,
+    Lamp,
+    Lamps,
+    Layout,
+    Lock,
+    Malformed,
+    Notice,
+    Numbered,
+    OpenRound,
+    Playable,
+    Refused,
+    SpotLayout,
+    SpotOutcomes,
+    Unreadable,
+    Up,
+    Void,
+    Wager,
+    Welcome,
+    Who,
+)
+
+__all__ = [
+    "DOWN",
+    "LAMP_STATES",
+    "LIST_MAX",
+    "MESSAGE_BYTES_MAX",
+    "NOTICE_KINDS",
+    "SEQ_MAX",
+    "UP",
+    "VERSION",
+    "Ack",
+    "Bet",
+    "Close",
+    "Committed",
+    "Count",
+    "Down",
+    "Fault",
+    "Heartbeat",
+    "Hello",
+    "Hit",
+    "Hits",
+    "Kept",
+    "Lamp",
+    "Lamps",
+    "Layout",
+    "Lock",
+    "Malformed",
+    "Notice",
+    "Numbered",
+    "OpenRound",
+    "Playable",
+    "Refused",
+    "Spec",
+    "SpotLayout",
+    "SpotOutcomes",
+    "Unreadable",
+    "Up",
+    "Void",
+    "Wager",
+    "Welcome",
+    "Who",
+    "content",
+    "decode_binary",
+    "decode_binary_down",
+    "decode_fields",
+    "decode_json",
+    "decode_json_down",
+    "encode_binary",
+    "encode_json",
+    "from_content",
+    "to_fields",
+]
 
 VERSION = 1
 MESSAGE_BYTES_MAX = 1 << 20
 """Longer messages are not read at all; no message of this table comes near it."""
 
-_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 SEQ_MAX = (1 << 32) - 1
-
-
-class Wager(NamedTuple):
-    """A bet at lock-out: which seat and spot, and its worth in cents."""
-
-    seat: int
-    spot: str
-    cents: int
-
-
-class Hit(NamedTuple):
-    """A winning hand; ``envy_only`` names a seat without a wager of that spot, whose hand pays the others only."""
-
-    seat: int
-    spot: str
-    outcome: str
-    envy_only: bool = False
-
-
-class Kept(NamedTuple):
-    """What a device still keeps of one boot: numbers ``first`` up to but not including ``next``."""
-
-    boot: str
-    first: int
-    next: int
-
-
-class Bet(NamedTuple):
-    """A chip that lies on a sensor now."""
-
-    seat: int
-    spot: str
-
-
-class Lamp(NamedTuple):
-    """What the lamp of one sensor shows."""
-
-    seat: int
-    spot: str
-    state: str
-
-
-class Committed(NamedTuple):
-    """Everything of ``boot`` up to ``seq`` is durable."""
-
-    boot: str
-    seq: int
-
-
-class OpenRound(NamedTuple):
-    """The round that is open at a table, told to a device that starts."""
-
-    boot: str
-    round: int
-    wagers: tuple[Wager, ...]
-
-
-class SpotLayout(NamedTuple):
-    """A spot of the table and the worth of its wager in cents."""
-
-    spot: str
-    cents: int
-
-
-class SpotOutcomes(NamedTuple):
-    """The outcomes a keypad may offer for a spot, best first."""
-
-    spot: str
-    outcomes: tuple[str, ...]
-
-
-class Hello(NamedTuple):
-    """A device has started, or was asked who it is."""
-
-    device: str
-    boot: str
-    firmware: str
-    reset_cause: str
-    seats: int
-    kept: tuple[Kept, ...]
-
-
-class Heartbeat(NamedTuple):
-    """Once a second: the device lives; its counts for comparison; chips lying on sensors now."""
-
-    device: str
-    boot: str
-    last_seq: int
-    wagers_total: int
-    bets: tuple[Bet, ...]
-
-
-class Lock(NamedTuple):
-    """Lock-out: these wagers are to be accepted."""
-
-    device: str
-    boot: str
-    seq: int
-    round: int
-    wagers: tuple[Wager, ...]
-
-
-class Count(NamedTuple):
-    """The dealer's count of chips over all spots."""
-
-    device: str
-    boot: str
-    seq: int
-    round: int
-    chips: int
-    round_boot: str
-
-
-class Hits(NamedTuple):
-    """Winning hands of one round, settled together."""
-
-    device: str
-    boot: str
-    seq: int
-    round: int
-    hits: tuple[Hit, ...]
-    round_boot: str
-
-
-class Close(NamedTuple):
-    """The round is finished."""
-
-    device: str
-    boot: str
-    seq: int
-    round: int
-    round_boot: str
-
-
-class Void(NamedTuple):
-    """Misdeal: the round counts for nothing."""
-
-    device: str
-    boot: str
-    seq: int
-    round: int
-    reason: str
-    round_boot: str
-
-
-class Notice(NamedTuple):
-    """Something a supervisor should see; no money."""
-
-    device: str
-    boot: str
-    seq: int
-    kind: str
-    round: int | None
-    seat: int | None
-    spot: str | None
-
-
-class Malformed(NamedTuple):
-    """A numbered message that is wrong after its ``seq``. ``text`` is its whole content, compared as such."""
-
-    device: str
-    boot: str
-    seq: int
-    text: str
-
-
-class Unreadable(NamedTuple):
-    """A message without a readable v, device, boot or seq: it uses up no number and gets no entry."""
-
-    cause: str
-
-
-class Who(NamedTuple):
-    """The host asks a device to say hello."""
-
-
-class Welcome(NamedTuple):
-    """The host's answer to hello: what is durable, and the round that is open."""
-
-    committed: tuple[Committed, ...]
-    open_round: OpenRound | None
-
-
-class Layout(NamedTuple):
-    """What the table has: spots and the worth of their wagers, and the outcomes of each."""
-
-    wagers: tuple[SpotLayout, ...]
-    outcomes: tuple[SpotOutcomes, ...]
-
-
-class Ack(NamedTuple):
-    """All numbers of ``boot`` up to ``seq`` are durable."""
-
-    boot: str
-    seq: int
-
-
-class Refused(NamedTuple):
-    """``seq`` was refused, durably; all up to it are acknowledged."""
-
-    boot: str
-    seq: int
-    reason: str
-
-
-class Fault(NamedTuple):
-    """``seq`` came again with other content; evidence is kept; all up to it are acknowledged."""
-
-    boot: str
-    seq: int
-    reason: str
-
-
-class Lamps(NamedTuple):
-    """The state of the sensors' lamps in a round (0 when none is open)."""
-
-    round: int
-    spots: tuple[Lamp, ...]
-
-
-class Playable(NamedTuple):
-    """The host's pulse: whether the progressive wager may be taken, and if not, why."""
-
-    yes: bool
-    reason: str
-
-
-Numbered: TypeAlias = Lock | Count | Hits | Close | Void | Notice | Malformed
-Up: TypeAlias = Hello | Heartbeat | Numbered
-Down: TypeAlias = Who | Welcome | Layout | Ack | Refused | Fault | Lamps | Playable
 
 NOTICE_KINDS = ("late-bet", "bet-removed", "no-lock-out", "sensor-fault", "door-open", "door-closed")
 LAMP_STATES = ("invite", "placed", "locked", "no-bet", "fault", "late", "removed")
 LIST_MAX = 64
 
+_check_id = ID.check
+_new = tuple.__new__
 _WAGER = (Field("seat", SEAT), Field("spot", ID), Field("cents", CENTS))
 _HIT = (Field("seat", SEAT), Field("spot", ID), Field("outcome", ID), Field("envy_only", BOOL, tag=1, default=False))
 _KEPT = (Field("boot", ID), Field("first", U32), Field("next", U32))
 _ROUND_BOOT = Field("round_boot", ID, tag=1)
 """Absent: the message's own boot. Filled in when decoding, so that both ways of writing it compare equal."""
+
+
+def _check_wagers(listed: Any) -> tuple[Wager, ...]:
+    # What listing(Wager, _WAGER, LIST_MAX) checks, written out: nearly every message of a day is a lock.
+    if type(listed) is not list or len(listed) > LIST_MAX:
+        raise WrongField(f"not a list of 0 to {LIST_MAX}")
+    made = []
+    known = None
+    try:
+        for one in listed:
+            seat, spot, cents = one["seat"], one["spot"], one["cents"]
+            if type(seat) is not int or not 0 <= seat <= 255 or type(cents) is not int or not 0 <= cents <= CENTS_MAX:
+                raise WrongField("a seat or cents out of range")
+            if spot is None or spot != known:
+                known = _check_id(spot)
+            made.append(_new(Wager, (seat, known, cents)))
+    except (KeyError, TypeError) as wrong:
+        raise WrongField("a wager without seat, spot or cents") from wrong
+    return tuple(made)
 
 
 class Spec(NamedTuple):
@@ -290,7 +165,8 @@ UP: dict[str, Spec] = {
     "heartbeat": Spec(2, Heartbeat, (
         Field("last_seq", TOTAL), Field("wagers_total", TOTAL),
         Field("bets", listing(Bet, (Field("seat", SEAT), Field("spot", ID)), LIST_MAX)))),
-    "lock": Spec(16, Lock, (Field("round", U32), Field("wagers", listing(Wager, _WAGER, LIST_MAX))), numbered=True),
+    "lock": Spec(16, Lock, (
+        Field("round", U32), Field("wagers", listing(Wager, _WAGER, LIST_MAX, check=_check_wagers))), numbered=True),
     "count": Spec(17, Count, (Field("round", U32), Field("chips", CHIPS), _ROUND_BOOT), numbered=True),
     "hits": Spec(18, Hits, (
         Field("round", U32), Field("hits", listing(Hit, _HIT, LIST_MAX, minimum=1)), _ROUND_BOOT), numbered=True),
@@ -341,12 +217,32 @@ def _constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-_decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
+_plain = json.JSONDecoder(parse_constant=_constant).raw_decode
+_strict = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant).decode
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+_compact = json.JSONEncoder(separators=(",", ":")).encode
 
 
 def _load(data: bytes) -> Any:
-    return _decoder.decode(data.decode("utf-8"))
+    """One strict JSON text; raises ValueError, _DoubledKey or RecursionError."""
+    text = data.decode("utf-8")
+    if text.startswith("{"):
+        value, end = _plain(text)
+        # Each key has a colon, doubled ones too: as many colons as keys that are left prove that none was doubled.
+        if text.count(":") == _keys(value) and (end == len(text) or not text[end:].strip(" \t\r\n")):
+            return value
+    return _strict(text)
+
+
+def _keys(value: dict[str, Any]) -> int:
+    """The keys of an object and of the objects in its lists; those further in are left out."""
+    keys = len(value)
+    for inner in value.values():
+        if type(inner) is list:
+            for one in inner:
+                if type(one) is dict:
+                    keys += len(one)
+    return keys
 
 
 def decode_json(data: bytes) -> Up | Unreadable | None:
@@ -359,9 +255,7 @@ def decode_json(data: bytes) -> Up | Unreadable | None:
         return None if _is_pulse(data) else Unreadable("a key is doubled")
     except (ValueError, RecursionError):
         return Unreadable("not JSON in UTF-8")
-    if type(value) is not dict:
-        return Unreadable("not a JSON object")
-    return decode_fields(value)
+    return decode_fields(value) if type(value) is dict else Unreadable("not a JSON object")
 
 
 def _is_pulse(data: bytes) -> bool:
@@ -377,10 +271,11 @@ def decode_fields(value: dict[str, Any]) -> Up | Unreadable | None:
     name = value.get("type")
     spec = UP.get(name) if type(name) is str else None
     pulse = spec is not None and not spec.numbered
-    version, device, boot = value.get("v"), value.get("device"), value.get("boot")
-    if type(version) is not int or version != VERSION:
+    if type(version := value.get("v")) is not int or version != VERSION:
         return None if pulse else Unreadable("v is not 1")
-    if type(device) is not str or not _ID.fullmatch(device) or type(boot) is not str or not _ID.fullmatch(boot):
+    try:
+        device, boot = _check_id(value.get("device")), _check_id(value.get("boot"))
+    except WrongField:
         return None if pulse else Unreadable("device or boot is not an id")
     if spec is not None and pulse:
         try:
@@ -391,12 +286,19 @@ def decode_fields(value: dict[str, Any]) -> Up | Unreadable | None:
     if type(seq) is not int or not 1 <= seq <= SEQ_MAX:
         return Unreadable("seq is not a number from 1 to 4294967295")
     if spec is None:
-        return Malformed(device, boot, seq, _canonical(value))
+        return _malformed(device, boot, seq, value)
     try:
-        made = spec.cls(device, boot, seq, *[field.from_json(value) for field in spec.fields])
+        made: Up = _own_boot(spec.cls(device, boot, seq, *[field.from_json(value) for field in spec.fields]))
     except WrongField:
+        return _malformed(device, boot, seq, value)
+    return made
+
+
+def _malformed(device: str, boot: str, seq: int, value: dict[str, Any]) -> Malformed | Unreadable:
+    try:
         return Malformed(device, boot, seq, _canonical(value))
-    return _own_boot(made)
+    except RecursionError:
+        return Unreadable("nested too deeply")
 
 
 def _own_boot(made: Any) -> Any:
@@ -405,7 +307,9 @@ def _own_boot(made: Any) -> Any:
 
 def encode_json(message: Up | Down) -> bytes:
     """One message as JSON in UTF-8, without a line end."""
-    return json.dumps(to_fields(message), separators=(",", ":")).encode()
+    if type(message) is Ack:
+        return f'{{"v":{VERSION},"type":"ack","boot":"{message.boot}","seq":{message.seq}}}'.encode()
+    return _compact(to_fields(message)).encode()
 
 
 def to_fields(message: Up | Down) -> dict[str, Any]:
@@ -433,10 +337,16 @@ def _content_fields(message: Any, spec: Spec) -> dict[str, Any]:
     return made
 
 
+@lru_cache(maxsize=4096)
+def _wager_text(wager: Wager) -> str:
+    # A table has few seats, spots and stakes, so the same wagers come all day.
+    return f'{{"cents":{wager.cents},"seat":{wager.seat},"spot":"{wager.spot}"}}'
+
+
 def content(message: Numbered) -> str:
     """The canonical text of what a message says (not its key): equal texts are equal contents."""
     if type(message) is Lock:
-        wagers = ",".join([f'{{"cents":{cents},"seat":{seat},"spot":"{spot}"}}' for seat, spot, cents in message.wagers])
+        wagers = ",".join(map(_wager_text, message.wagers))
         return f'{{"round":{message.round},"type":"lock","wagers":[{wagers}]}}'
     if type(message) is Malformed:
         return message.text
@@ -521,9 +431,10 @@ def decode_json_down(data: bytes) -> Down | Unreadable:
     """The host's message in one JSON text, as a device reads it."""
     try:
         value = _load(data)
-        if type(value) is not dict or value.get("v") != VERSION or value.get("type") not in DOWN:
+        name = value.get("type") if type(value) is dict and value.get("v") == VERSION else None
+        if type(name) is not str or name not in DOWN:
             return Unreadable("not a message of the host")
-        spec = DOWN[value["type"]]
+        spec = DOWN[name]
         return spec.cls(*[field.from_json(value) for field in spec.fields])  # type: ignore[no-any-return]
     except (ValueError, RecursionError) as wrong:
         return Unreadable(str(wrong))

@@ -1,0 +1,87 @@
+"""What is allowed but worth a second look: said by ``meterctl check``, never a reason to refuse. Pure."""
+
+from collections.abc import Iterator
+
+from controller.money import MICROCENTS_PER_CENT, PPM, format_cents, format_microcents, format_rate
+from controller.paytable import MeterPart, Paytable
+from controller.plan import FloorPlan, MeterPlan
+from controller.wiring import SignPlan, Wiring
+
+ENVY_WAGER_CENTS = 500
+"""A wager under this earns no envy (58 Pa. Code section 688a.1, Qualifying Wager)."""
+
+
+def remarks(plan: FloorPlan, wiring: Wiring) -> list[str]:
+    """One sentence for each thing that an operator may not have meant, in the order of the file."""
+    paytables = {spot.paytable.id: spot.paytable for table in plan.tables.values() for spot in table.spots}
+    return [
+        *(line for meter in plan.meters.values() for line in _meter_remarks(plan, meter)),
+        *_table_remarks(plan, wiring),
+        *(line for paytable in paytables.values() for line in _paytable_remarks(paytable)),
+        *(line for sign in wiring.signs for line in _sign_remarks(plan, sign)),
+    ]
+
+
+def _meter_remarks(plan: FloorPlan, meter: MeterPlan) -> Iterator[str]:
+    rates: dict[int, list[str]] = {}
+    for table in plan.tables.values():
+        feeds = [feed for spot in table.spots for feed in spot.feeds if feed.meter == meter.id]
+        for feed in feeds[:1]:
+            rates.setdefault(feed.rate_ppm, []).append(table.id)
+        most = table.seats * sum(feed.display + feed.reserve for feed in feeds)
+        if most > meter.unreasonable_cents * MICROCENTS_PER_CENT:
+            yield (
+                f"Meter {meter.id}: a full table {table.id} adds {_exact(most)} in one lock-out, more than "
+                f"unreasonable_contribution ({format_cents(meter.unreasonable_cents)}): it would be refused (R-04)."
+            )
+    if len(rates) > 1:
+        listed = "; ".join(f"{format_rate(rate)} at {', '.join(tables)}" for rate, tables in rates.items())
+        yield f"Meter {meter.id}: its tables feed it at different rates, because they differ in decks (R-47): {listed}."
+    if not any(part == meter.part for prize in meter.paytable.prizes for part, _ in prize.shares):
+        yield f"Meter {meter.id}: no prize takes a share of it, so nobody can win it."
+    if meter.base_cents < meter.seed_cents:
+        yield f"Meter {meter.id}: starts at {format_cents(meter.base_cents)}, under its seed (R-11)."
+
+
+def _exact(microcents: int) -> str:
+    whole = format_microcents(microcents)
+    return whole if microcents % MICROCENTS_PER_CENT == 0 else f"over {whole}"
+
+
+def _table_remarks(plan: FloorPlan, wiring: Wiring) -> Iterator[str]:
+    on_serial = {line.device for line in wiring.lines}
+    for table in plan.tables.values():
+        if table.device not in on_serial and wiring.mqtt is None:
+            yield f"Table {table.id}: its device {table.device} has no [[line]] and there is no [mqtt]: offline."
+        if table.envy_hand is not None and not any(spot.paytable.has_envy for spot in table.spots):
+            yield f"Table {table.id}: envy_hand changes nothing, as no paytable of it pays envy."
+
+
+def _paytable_remarks(paytable: Paytable) -> Iterator[str]:
+    if not paytable.citation:
+        yield f"Paytable {paytable.id}: names no citation of its filed text (R-17)."
+    if paytable.has_envy and paytable.wager_cents < ENVY_WAGER_CENTS:
+        yield f"Paytable {paytable.id}: its envy is never due, as its wager is under {format_cents(ENVY_WAGER_CENTS)}."
+    taken = sum(_highest_rate(part) + part.reserve_ppm for part in paytable.parts)
+    if taken > PPM:
+        yield f"Paytable {paytable.id}: its rates together take more than the whole wager."
+
+
+def _highest_rate(part: MeterPart) -> int:
+    return part.rate_ppm or max((row.rate_ppm for row in part.rates_by_decks), default=0)
+
+
+def _sign_remarks(plan: FloorPlan, sign: SignPlan) -> Iterator[str]:
+    most = 10**sign.digits - 1
+    for meter in (plan.meters[name] for name in sign.meters):
+        if meter.limit_cents is None:
+            yield (
+                f"Sign {sign.id}: {sign.digits} digits show at most {format_cents(most)}; "
+                f"meter {meter.id} has no limit and may pass it."
+            )
+        elif meter.limit_cents > most:
+            yield (
+                f"Sign {sign.id}: {sign.digits} digits show at most {format_cents(most)}; the limit of "
+                f"meter {meter.id} is {format_cents(meter.limit_cents)}: "
+                f"it needs {len(str(meter.limit_cents))} digits."
+            )

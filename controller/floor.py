@@ -1,0 +1,462 @@
+"""The books of one floor: every message in its turn becomes an entry, or is refused. Pure; reads no clock, does no I/O.
+
+``take`` is the whole engine: sequence (held, duplicate, fault), rounds and meters. ``drain`` hands over what must be made
+durable; nothing may be acknowledged or shown before that is done (design sections 4, 5 and 8).
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from controller import rounds
+from controller.floor_state import (
+    Boot,
+    Meter,
+    Round,
+    StateRow,
+    Table,
+    boot_from,
+    boot_row,
+    canonical,
+    meter_from,
+    meter_row,
+    read_back,
+    table_from,
+    table_row,
+    written,
+)
+from controller.journal import RULES_VERSION, Entry, Posting, post
+from controller.meter import BrokenInvariant
+from controller.money import MICROCENTS_PER_CENT
+from controller.plan import FloorPlan
+from controller.refusal import Refusal
+from controller.rounds import Done
+from firmware_bridge.messages import (
+    Close,
+    Count,
+    Hits,
+    Lock,
+    Malformed,
+    Notice,
+    Numbered,
+    Void,
+    content,
+)
+
+HELD_MAX = 64
+DIGESTS_KEPT = 64
+FAULTS_KEPT = 16
+BOOTS_KEPT = 8
+"""Boots of one unit that stay in memory; older ones are read from the ledger when they speak again."""
+
+_TOLD = frozenset(("display", "reserve", "overflow", "pending"))
+_KIND = {Lock: "lock", Count: "count", Hits: "hits", Close: "close", Void: "void", Notice: "notice"}
+
+
+class Taken(NamedTuple):
+    """What became of one message. ``answer()`` is its contract form; ``first`` the first answer's reason of a duplicate."""
+
+    device: str
+    boot: str
+    seq: int
+    result: str
+    reason: str = ""
+    entry: int | None = None
+    game: int | None = None
+    added: Mapping[str, Any] | None = None
+    meters: tuple[tuple[str, int, int, int, int], ...] | None = None
+    first: str = ""
+
+    def answer(self) -> dict[str, Any]:
+        """The JSON answer (contract README, answers 2 to 4)."""
+        made: dict[str, Any] = {"device": self.device, "boot": self.boot, "seq": self.seq, "result": self.result}
+        if self.reason:
+            made["reason"] = self.reason
+        if self.entry is not None:
+            made["entry"] = self.entry
+        if self.game is not None:
+            made["game"] = self.game
+        if self.added:
+            made |= self.added
+        if self.meters is not None:
+            made["meters"] = {name: amounts_answer(amounts) for name, *amounts in self.meters}
+        return made
+
+
+def amounts_answer(amounts: Iterable[int]) -> dict[str, int]:
+    """A meter's four amounts in the form of an answer."""
+    display, reserve, overflow, pending = amounts
+    return {
+        "display_microcents": display,
+        "reserve_microcents": reserve,
+        "overflow_microcents": overflow,
+        "pending_cents": pending // MICROCENTS_PER_CENT,
+    }
+
+
+class Asked(NamedTuple):
+    """What the engine must be told from the ledger before it can take a message: a boot, and one of its numbers."""
+
+    device: str
+    boot: str
+    seq: int | None
+
+
+class Recalled(NamedTuple):
+    """The ledger's answer: the boot's state (None: never heard), and that number's content and first reason."""
+
+    state: dict[str, Any] | None
+    content: str | None = None
+    reason: str = ""
+    entry: int = 0
+
+
+class Floor:
+    """One book's floor state. Not safe for threads: one owner applies messages one after the other."""
+
+    def __init__(self, plan: FloorPlan, book: str) -> None:
+        self.plan, self.book = plan, book
+        self.plan_entry = 0
+        self.number = 0
+        self.stopped = ""
+        self.meters = {m.id: Meter(m) for m in plan.meters.values() if m.book == book}
+        self.tables = {t.id: Table(t) for t in plan.tables.values() if t.book == book}
+        self.boots: dict[tuple[str, str], Boot] = {}
+        self.entries: list[Entry] = []
+        self._changed: dict[tuple[str, str], Callable[[], dict[str, Any]]] = {}
+        self._boots_elsewhere = False
+
+    # ------------------------------------------------------------------ a book is made, loaded and handed over
+
+    @classmethod
+    def opened(cls, plan: FloorPlan, book: str = "main", at: int = 0, made_by: str = "apply") -> "Floor":
+        """A fresh book: its first entries name the site, keep the configuration and open each meter at its base."""
+        floor = cls(plan, book)
+        first = {"environment": plan.environment.value, "made_by": made_by, "site": plan.site}
+        floor.enter("init", at, body=first)
+        floor.configure(plan, at)
+        for meter in floor.meters.values():
+            floor.open_meter(meter, at)
+        return floor
+
+    def configure(self, plan: FloorPlan, at: int) -> None:
+        """Keep an effective configuration as an entry; rounds locked from now on are settled under it."""
+        self.enter("config", at, body={"document": dict(plan.document), "hash": plan.hash})
+        self.plan, self.plan_entry = plan, self.number
+
+    def open_meter(self, meter: Meter, at: int) -> None:
+        """The house lays a meter's base on it (R-38, R-43)."""
+        base = meter.plan.base_cents
+        moves = (("house", -base * MICROCENTS_PER_CENT), ("display", base * MICROCENTS_PER_CENT))
+        body = {"base_cents": base, "meter": meter.plan.id, "seed_cents": meter.plan.seed_cents}
+        self.enter("opening", at, body=body, postings=post(meter, moves))
+        self._touch_meter(meter.plan.id)
+
+    @classmethod
+    def loaded(
+        cls, plan: FloorPlan, book: str, rows: Iterable[StateRow], number: int, plan_entry: int,
+        plans: Mapping[int, FloorPlan], *, boots_elsewhere: bool,
+    ) -> "Floor":
+        """A book from its state rows. ``plans`` has older versions under which open rounds were locked."""
+        floor = cls(plan, book)
+        floor.number, floor.plan_entry, floor._boots_elsewhere = number, plan_entry, boots_elsewhere
+        for row in rows:
+            floor._load_row(row, plans)
+        return floor
+
+    def _load_row(self, row: StateRow, plans: Mapping[int, FloorPlan]) -> None:
+        made = json.loads(row.body)
+        if row.kind == "meter":
+            self.meters[row.key] = meter_from(self.plan.meters[row.key], made)
+        elif row.kind == "table" and row.key in self.tables:
+            version = plans.get(made["open"]["plan_entry"]) if made["open"] else None
+            self.tables[row.key] = table_from(
+                self.plan.tables[row.key], made, version.tables[row.key] if version else None)
+        elif row.kind == "boot":
+            device, boot = row.key.split("/")
+            self.boots[device, boot] = boot_from(device, boot, made)
+        elif row.kind == "book":
+            self.stopped = made["stopped"]
+
+    def drain(self) -> tuple[list[Entry], list[StateRow]]:
+        """The entries made since the last drain, and the state rows that they changed."""
+        entries, self.entries = self.entries, []
+        rows = [StateRow(kind, key, self.number, canonical(make())) for (kind, key), make in self._changed.items()]
+        self._changed = {}
+        return entries, rows
+
+    def forget(self, durable: int) -> None:
+        """Let go of what the ledger can tell: digests up to entry ``durable`` beyond the latest, and old boots."""
+        spoken: dict[str, list[tuple[int, tuple[str, str]]]] = {}
+        for key, boot in self.boots.items():
+            while len(boot.digests) > DIGESTS_KEPT:
+                oldest = next(iter(boot.digests))
+                if boot.digests[oldest][2] > durable:
+                    break
+                del boot.digests[oldest]
+            last = max((entry for _, _, entry in boot.digests.values()), default=boot.heard)
+            if last <= durable and not boot.held:
+                spoken.setdefault(key[0], []).append((boot.heard, key))
+        for idle in spoken.values():
+            for _, key in sorted(idle)[:-BOOTS_KEPT]:
+                del self.boots[key]
+                self._boots_elsewhere = True
+
+    # ------------------------------------------------------------------ what the ledger must be asked first
+
+    def asks(self, message: Numbered) -> list[Asked]:
+        """What must be looked up before ``take``: mostly nothing (design section 8)."""
+        asked = []
+        boot = self.boots.get((message.device, message.boot))
+        if boot is None:
+            if self._boots_elsewhere:
+                asked.append(Asked(message.device, message.boot, message.seq))
+        elif message.seq < boot.next and message.seq not in boot.digests:
+            asked.append(Asked(message.device, message.boot, message.seq))
+        other = getattr(message, "round_boot", message.boot)
+        if self._boots_elsewhere and other != message.boot and (message.device, other) not in self.boots:
+            asked.append(Asked(message.device, other, None))
+        return asked
+
+    def remember(self, asked: Asked, told: Recalled) -> None:
+        """Take in what the ledger said."""
+        key = (asked.device, asked.boot)
+        if key not in self.boots and told.state is not None:
+            self.boots[key] = boot_from(*key, told.state)
+        if asked.seq is not None and told.content is not None and key in self.boots:
+            self.boots[key].digests[asked.seq] = (_digest(told.content), told.reason, told.entry)
+
+    # ------------------------------------------------------------------ messages
+
+    def hear(self, device: str, boot: str, at: int) -> Boot:
+        """A readable message of a boot: when it is the first, that is an entry (the order of boots matters)."""
+        known = self.boots.get((device, boot))
+        if known is None:
+            self.enter("heard", at, device=device, boot=boot, table=self.plan.table_of_device[device].id)
+            known = self._new_boot(device, boot, self.number)
+        return known
+
+    def _new_boot(self, device: str, boot: str, number: int) -> Boot:
+        made = self.boots[device, boot] = Boot(heard=number)
+        self._touch_boot(device, boot)
+        return made
+
+    def take(self, message: Numbered, at: int) -> list[Taken]:
+        """Take one numbered message: its own answer first, then those of held ones whose turn has come.
+
+        Ask ``asks`` first, and ``remember`` what the ledger says. Raises BrokenInvariant when the books do not add up.
+        """
+        boot = self.boots.get((message.device, message.boot))
+        if boot is None:
+            boot = self._new_boot(message.device, message.boot, self.number + 1)
+        if message.seq < boot.next:
+            return [self._repeated(boot, message, at)]
+        if message.seq > boot.next:
+            return [self._ahead(boot, message, at)]
+        taken = [self._in_turn(boot, message, at)]
+        taken += self._held_in_turn(boot, message.device, message.boot, at)
+        return taken
+
+    def _held_in_turn(self, boot: Boot, device: str, name: str, at: int) -> list[Taken]:
+        taken = []
+        while boot.held and boot.next in boot.held:
+            taken.append(self._in_turn(boot, boot.held.pop(boot.next), at))
+        return taken
+
+    def _repeated(self, boot: Boot, message: Numbered, at: int) -> Taken:
+        known = boot.digests.get(message.seq)
+        if known is None:
+            raise BrokenInvariant(f"{message.device}/{message.boot} {message.seq}: posted, but not in the ledger")
+        digest = _digest(content(message))
+        if known[0] == digest:
+            return Taken(message.device, message.boot, message.seq, "duplicate", first=known[1])
+        return self._fault(boot, message, digest, at)
+
+    def _fault(self, boot: Boot, message: Numbered, digest: bytes, at: int) -> Taken:
+        """The same number with other content: kept as evidence, once for each content."""
+        if digest.hex() not in boot.faults:
+            body = {"message": written(message), "reason": Refusal.CONTENT_DIFFERS.value, "seq": message.seq}
+            self._enter_of("fault", message, at, body, keyed=False)
+            boot.faults = [*boot.faults, digest.hex()][-FAULTS_KEPT:]
+            self._touch_boot(message.device, message.boot)
+        return Taken(message.device, message.boot, message.seq, "fault", Refusal.CONTENT_DIFFERS.value)
+
+    def _ahead(self, boot: Boot, message: Numbered, at: int) -> Taken:
+        waiting = boot.held.get(message.seq)
+        if waiting is not None:
+            if content(waiting) == content(message):
+                return Taken(message.device, message.boot, message.seq, "held")
+            return self._fault(boot, message, _digest(content(message)), at)
+        if len(boot.held) >= HELD_MAX:
+            reason = Refusal.TOO_FAR_AHEAD.value
+            return Taken(message.device, message.boot, message.seq, "refused", reason, meters=())
+        boot.held[message.seq] = message
+        self._enter_of("held", message, at, {"message": written(message), "seq": message.seq}, keyed=False)
+        self._touch_boot(message.device, message.boot)
+        return Taken(message.device, message.boot, message.seq, "held")
+
+    def _in_turn(self, boot: Boot, message: Numbered, at: int) -> Taken:
+        """Post or refuse a message whose turn it is: one entry, all or nothing."""
+        table = self.tables[self.plan.table_of_device[message.device].id]
+        done = self._do(table, boot, message, at)
+        text = content(message)
+        reason = ""
+        if isinstance(done, Refusal):
+            reason = done.value
+            body = canonical({"message": written(message), "reason": reason})
+            entry = self._enter_of("refused", message, at, body)
+            taken = Taken(message.device, message.boot, message.seq, "refused", reason, entry.number, meters=())
+        else:
+            added = canonical(done.body)[1:]
+            body = f'{{"message":{text}' + ("," if done.body else "") + added
+            entry = self._enter_of(_KIND[type(message)], message, at, body, done)
+            taken = self._posted(message, entry, done)
+        if isinstance(message, Lock):
+            boot.wagers_total += len(message.wagers)
+        boot.digests[message.seq] = (_digest(text), reason, entry.number)
+        boot.next = message.seq + 1
+        changed = self._changed
+        boot_key = ("boot", f"{message.device}/{message.boot}")
+        if boot_key not in changed:
+            self._touch_boot(message.device, message.boot)
+        return taken
+
+    def _do(self, table: Table, boot: Boot, message: Numbered, at: int) -> Done | Refusal:
+        if isinstance(message, Lock):
+            done = rounds.lock(self.plan, self.plan_entry, self.meters, table, boot, message, at)
+        elif isinstance(message, Malformed):
+            return Refusal.MALFORMED
+        elif isinstance(message, Notice):
+            return Done(game=table.open.game if table.open is not None else None)
+        else:
+            done = self._do_in_round(table, message)
+        if not isinstance(done, Refusal):
+            for meter in done.touched:
+                self._touch_meter(meter)
+            self._touch_table(table)
+        return done
+
+    def _do_in_round(self, table: Table, message: Count | Hits | Close | Void) -> Done | Refusal:
+        known = self.boots.get((message.device, message.round_boot))
+        open_round = rounds.find_open(table, known.newest if known else 0, message.round_boot, message.round)
+        if isinstance(open_round, Refusal):
+            return open_round
+        if isinstance(message, Count):
+            return rounds.count(table, open_round, message)
+        if isinstance(message, Close):
+            return rounds.close(self.meters, table, open_round, message)
+        if isinstance(message, Void):
+            return rounds.void(self.meters, table, open_round, message)
+        done = rounds.hits(self.meters, table, open_round, message)
+        if not isinstance(done, Refusal):
+            self._touch_awards(table, open_round)
+        return done
+
+    def _posted(self, message: Numbered, entry: Entry, done: Done) -> Taken:
+        changed = dict.fromkeys([posting.meter for posting in entry.postings if posting.account in _TOLD])
+        meters = tuple([(name, *self.meters[name].shown()) for name in changed])
+        game = done.game if isinstance(message, Lock) else None
+        return Taken(
+            message.device, message.boot, message.seq, "posted", "", entry.number, game, done.answer, meters)
+
+    # ------------------------------------------------------------------ what people and the daemon enter
+
+    def lose(self, device: str, boot: str, first: int, kept_first: int, at: int) -> bool:
+        """A gap the unit can no longer fill: an entry with the numbers; the table waits for people. True when new."""
+        table = self.tables[self.plan.table_of_device[device].id]
+        lost = {"boot": boot, "first": first, "kind": "loss", "kept_first": kept_first}
+        return self._hold_table(table, lost, at)
+
+    def differ(self, device: str, boot: str, theirs: int, ours: int, at: int) -> bool:
+        """The unit's and the host's totals of wagers differ for good: an entry; the table waits for people."""
+        table = self.tables[self.plan.table_of_device[device].id]
+        return self._hold_table(table, {"boot": boot, "kind": "difference", "ours": ours, "theirs": theirs}, at)
+
+    def _hold_table(self, table: Table, loss: dict[str, Any], at: int) -> bool:
+        if table.loss is not None:
+            return False
+        table.loss = loss
+        self.enter("loss", at, table=table.plan.id, device=table.plan.device, body=loss)
+        self._touch_table(table)
+        return True
+
+    def accept_loss(self, table_id: str, reason: str, at: int) -> list[Taken]:
+        """People accept what is lost: nothing is guessed; the numbers after the gap take their turn."""
+        table = self.tables[table_id]
+        if table.loss is None:
+            return []
+        loss, table.loss = table.loss, None
+        boot = self.boots.get((table.plan.device, loss["boot"])) or self.hear(table.plan.device, loss["boot"], at)
+        device = table.plan.device
+        self.enter("loss-accepted", at, table=table_id, device=device, body={"loss": loss, "reason": reason})
+        self._touch_table(table)
+        self._touch_boot(device, loss["boot"])
+        if loss["kind"] == "difference":
+            boot.wagers_total = loss["theirs"]
+            return []
+        boot.next = max(boot.next, loss["kept_first"])
+        for seq in [seq for seq in boot.held if seq < boot.next]:
+            del boot.held[seq]
+        return self._held_in_turn(boot, device, loss["boot"], at)
+
+    def stop(self, reason: str, at: int) -> None:
+        """The book stops (fail closed) until a person clears it."""
+        self.stopped = reason
+        self.enter("stop", at, body={"reason": reason})
+        self._changed["book", self.book] = lambda: {"stopped": self.stopped}
+
+    def clear(self, reason: str, at: int) -> None:
+        """A person has cleared a stopped book."""
+        was, self.stopped = self.stopped, ""
+        self.enter("clear", at, body={"reason": reason, "was": was})
+        self._changed["book", self.book] = lambda: {"stopped": self.stopped}
+
+    # ------------------------------------------------------------------ entries
+
+    def enter(
+        self, kind: str, at: int, *, table: str | None = None, game: int | None = None, device: str | None = None,
+        boot: str | None = None, seq: int | None = None, body: Mapping[str, Any] | str = "{}",
+        postings: Iterable[Posting] = (),
+    ) -> Entry:
+        """Make the next entry of the book."""
+        self.number += 1
+        text = body if isinstance(body, str) else canonical(body)
+        entry = Entry(
+            self.book, self.number, at, kind, table, game, device, boot, seq, RULES_VERSION, text, tuple(postings))
+        self.entries.append(entry)
+        return entry
+
+    def _enter_of(
+        self, kind: str, message: Numbered, at: int, body: Mapping[str, Any] | str, done: Done | None = None,
+        *, keyed: bool = True,
+    ) -> Entry:
+        table = self.plan.table_of_device[message.device].id
+        return self.enter(
+            kind, at, table=table, game=done.game if done else None, device=message.device, boot=message.boot,
+            seq=message.seq if keyed else None, body=body, postings=done.postings if done else ())
+
+    def _touch_meter(self, name: str) -> None:
+        if ("meter", name) not in self._changed:
+            self._changed["meter", name] = lambda: meter_row(self.meters[name])
+
+    def _touch_table(self, table: Table) -> None:
+        if ("table", table.plan.id) not in self._changed:
+            self._changed["table", table.plan.id] = lambda: table_row(table)
+
+    def _touch_boot(self, device: str, boot: str) -> None:
+        state = self.boots[device, boot]
+        self._changed["boot", f"{device}/{boot}"] = lambda: boot_row(state)
+
+    def _touch_awards(self, table: Table, open_round: Round) -> None:
+        number = self.number + 1
+        key = f"{table.plan.id}/{open_round.game}"
+        self._changed["award", key] = lambda: {
+            "awards": rounds.awards(open_round), "entry": number, "envy": rounds.envy(open_round)}
+
+
+def _digest(text: str) -> bytes:
+    return sha256(text.encode()).digest()[:16]
+
+
+__all__ = ["Asked", "Floor", "Recalled", "Taken", "amounts_answer", "read_back"]

@@ -1,0 +1,66 @@
+"""Entries and postings as they are made: numbered, summing to zero, checked. Pure; the ledger writes them.
+
+A posting's sign is the account's: ``players`` and ``house`` go down by what they put in, ``display`` up by what it gets.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from controller.floor_state import ACCOUNTS, Meter
+from controller.meter import BrokenInvariant
+
+RULES_VERSION = 1
+"""The version of the engine's rules; each entry names it and is replayed by it for ever."""
+
+
+class Posting(NamedTuple):
+    """One signed amount of an entry, and the account's balance after it, in microcents."""
+
+    meter: str
+    account: str
+    microcents: int
+    balance: int
+
+
+class Entry(NamedTuple):
+    """One durable line of the ledger, before its place in the chain of hashes is known. ``at`` in UTC microseconds."""
+
+    book: str
+    number: int
+    at: int
+    kind: str
+    table: str | None
+    game: int | None
+    device: str | None
+    boot: str | None
+    seq: int | None
+    rules: int
+    body: str
+    postings: tuple[Posting, ...]
+
+
+def post(meter: Meter, moves: Iterable[tuple[str, int]]) -> list[Posting]:
+    """Move microcents between one meter's accounts; raises BrokenInvariant unless they sum to zero.
+
+    Display, reserve, overflow and pending may not fall below zero (MO-03), and the identity of design section 3 is
+    checked after every entry (R-19).
+    """
+    postings, total = [], 0
+    for account, microcents in moves:
+        if microcents:
+            balance = getattr(meter, account) + microcents
+            setattr(meter, account, balance)
+            total += microcents
+            postings.append(Posting(meter.plan.id, account, microcents, balance))
+    check(meter, total)
+    return postings
+
+
+def check(meter: Meter, total: int = 0) -> None:
+    """Raise BrokenInvariant unless a meter's accounts are sound and ``total`` of its postings is zero."""
+    inside = meter.display + meter.reserve + meter.overflow + meter.pending
+    if total or inside + meter.players + meter.paid + meter.house:
+        raise BrokenInvariant(f"{meter.plan.id}: postings do not sum to zero")
+    if meter.display < 0 or meter.reserve < 0 or meter.overflow < 0 or meter.pending < 0:
+        balances = ", ".join(f"{account} {getattr(meter, account)}" for account in ACCOUNTS[:4])
+        raise BrokenInvariant(f"{meter.plan.id}: an account is below zero: {balances}")

@@ -1,0 +1,23 @@
+"""The chain of hashes: each entry's hash covers the hash before it and every other column of it and its postings. Pure."""
+
+from collections.abc import Iterable
+from hashlib import sha256
+
+from controller.journal import Posting
+
+START = bytes(32)
+"""The hash before a book's first entry."""
+
+
+def link(
+    previous: bytes, book: str, number: int, at: int, kind: str, table: str | None, game: int | None,
+    device: str | None, boot: str | None, seq: int | None, rules: int, body: str,
+    postings: Iterable[Posting] | list[tuple[str, str, int, int]],
+) -> bytes:
+    """SHA-256 of an entry. The count of postings is hashed too, so that no text can pass for a posting."""
+    lines = [f"{meter}\t{account}\t{microcents}\t{balance}\n" for meter, account, microcents, balance in postings]
+    head = (
+        f"{book}\n{number}\n{at}\n{kind}\n{table or ''}\n{game or ''}\n{device or ''}\n{boot or ''}\n{seq or ''}\n"
+        f"{rules}\n{len(lines)}\n{body}\n"
+    )
+    return sha256(previous + (head + "".join(lines)).encode()).digest()

@@ -1,0 +1,112 @@
+"""Where a ledger is, whether it is one of ours, and who holds it.
+
+A missing, empty, foreign, newer or damaged ledger is refused and left untouched; one writer holds it by a lock that dies
+with its process (SD-10).
+"""
+
+import fcntl
+import json
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.pool import NullPool, StaticPool
+
+from controller.ledger.schema import APPLICATION_ID, VERSION
+
+
+class LedgerError(Exception):
+    """A ledger cannot be used: what, where, and what to do now (exit code 3)."""
+
+
+def ledger_url(place: str) -> URL:
+    """The URL of a ledger given as a path or a URL, relative to the working folder."""
+    if "://" in place:
+        return make_url(place)
+    return URL.create("sqlite", database=str(Path(place).absolute()))
+
+
+def file_of(url: URL) -> Path:
+    """The file of an SQLite ledger; LedgerError for another database."""
+    if url.get_backend_name() != "sqlite" or not url.database:
+        raise LedgerError(f"{url.render_as_string(hide_password=True)}: only SQLite ledgers can be used in this version")
+    return Path(url.database)
+
+
+def inspect_file(path: Path) -> None:
+    """Refuse what is not a whole ledger of this version, reading only the file's head: nothing is touched."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(100)
+    except FileNotFoundError:
+        raise LedgerError(f"{path}: no ledger there; make one with `meterctl init --config FILE`") from None
+    except OSError as wrong:
+        raise LedgerError(f"{path}: cannot be read: {wrong.strerror}") from wrong
+    if len(head) < 100 or not head.startswith(b"SQLite format 3\0"):
+        what = "empty" if not head else "not a ledger"
+        raise LedgerError(f"{path}: the file is {what}; restore a backup, or give the right path")
+    if int.from_bytes(head[68:72], "big") != APPLICATION_ID:
+        raise LedgerError(f"{path}: an SQLite file, but no ledger of this program; give the right path")
+    version = int.from_bytes(head[60:64], "big")
+    if version > VERSION:
+        raise LedgerError(f"{path}: made by a newer program (ledger version {version}); install that version")
+    if version < VERSION:
+        raise LedgerError(f"{path}: ledger version {version} is unfinished or too old; restore a backup")
+
+
+def writing_engine(path: Path) -> Engine:
+    """One durable writing connection: WAL, ``synchronous=FULL``, ``BEGIN IMMEDIATE`` (DB-01, DB-04)."""
+    engine = create_engine(f"sqlite:///{path}", poolclass=StaticPool, connect_args={"check_same_thread": False})
+
+    @event.listens_for(engine, "connect")
+    def _connected(raw: Any, _record: Any) -> None:
+        raw.isolation_level = None
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=10000"):
+            raw.execute(f"PRAGMA {pragma}")
+
+    @event.listens_for(engine, "begin")
+    def _began(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    return engine
+
+
+def reading_engine(path: Path) -> Engine:
+    """Short read-only connections, each with a snapshot of its own."""
+    return create_engine(f"sqlite:///file:{path}?mode=ro&uri=true", poolclass=NullPool)
+
+
+class HeldLedger:
+    """The exclusive right to write one ledger. Released when closed, or when the process ends in any way."""
+
+    def __init__(self, path: Path, program: str, at: str) -> None:
+        """Take the lock, or raise LedgerError naming the holder."""
+        self._path = path.with_name(path.name + ".lock")
+        try:
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        except OSError as wrong:
+            raise LedgerError(f"{self._path}: cannot be opened: {wrong.strerror}") from wrong
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = _holder(self._path)
+            os.close(self._file)
+            raise LedgerError(f"{path}: in use by {holder}; stop that first") from None
+        note = {"host": socket.gethostname(), "pid": os.getpid(), "program": program, "since": at}
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, json.dumps(note).encode(), 0)
+
+    def close(self) -> None:
+        """Give the ledger free."""
+        os.close(self._file)
+
+
+def _holder(lock: Path) -> str:
+    try:
+        note = json.loads(lock.read_text())
+        return f"{note['program']} (pid {note['pid']} on {note['host']}, since {note['since']})"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another program"

@@ -1,0 +1,150 @@
+"""Everything that is read from a ledger, on short read-only connections (DB-03). Never writes."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import SQLAlchemyError
+
+from controller.config import build
+from controller.floor import BOOTS_KEPT, Asked, Floor, Recalled
+from controller.floor_state import StateRow, plan_entries, read_back
+from controller.ledger.place import LedgerError, inspect_file, reading_engine
+from controller.ledger.schema import entry, posting, state
+from controller.plan import FloorPlan
+from firmware_bridge.messages import content
+
+
+BOOTS_READ = 4_096
+"""Boot rows read at a start; older boots are recalled when they speak again."""
+
+
+class Origin(NamedTuple):
+    """Whose ledger it is, from its first entry: fixed when it was made."""
+
+    site: str
+    environment: str
+    made_by: str
+
+
+class Reader:
+    """Reads one SQLite ledger."""
+
+    def __init__(self, path: Path) -> None:
+        inspect_file(path)
+        self._path = path
+        self._engine = reading_engine(path)
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        try:
+            with self._engine.connect() as connection:
+                yield connection
+        except SQLAlchemyError as wrong:
+            raise LedgerError(
+                f"{self._path}: cannot be read, it may be damaged: {getattr(wrong, 'orig', None) or wrong}; "
+                "keep the file as it is and restore a backup") from wrong
+
+    def origin(self) -> Origin:
+        """Site, environment and maker of the ledger."""
+        with self._connected() as connection:
+            body = connection.scalar(select(entry.c.body).where(entry.c.number == 1).limit(1))
+        if body is None:
+            raise LedgerError(f"{self._path}: has no first entry; restore a backup")
+        made = json.loads(body)
+        return Origin(made["site"], made["environment"], made["made_by"])
+
+    def heads(self) -> dict[str, tuple[int, bytes]]:
+        """Last number and hash of every book."""
+        with self._connected() as connection:
+            rows = connection.execute(select(state.c.book, state.c.body).where(state.c.kind == "head")).all()
+        made = {book: json.loads(body) for book, body in rows}
+        return {book: (head["number"], bytes.fromhex(head["hash"])) for book, head in made.items()}
+
+    def states(self, book: str, kind: str, latest: int | None = None) -> list[StateRow]:
+        """State rows of one kind, newest first; at most ``latest``."""
+        query = select(state.c.kind, state.c.key, state.c.number, state.c.body)
+        query = query.where(state.c.book == book, state.c.kind == kind).order_by(state.c.number.desc(), state.c.key)
+        with self._connected() as connection:
+            return [StateRow(*row) for row in connection.execute(query.limit(latest))]
+
+    def config_entry(self, book: str, number: int | None = None) -> tuple[int, dict[str, Any]]:
+        """The latest config entry of a book (or that one): its number and body."""
+        query = select(entry.c.number, entry.c.body).where(entry.c.book == book, entry.c.kind == "config")
+        if number is not None:
+            query = query.where(entry.c.number == number)
+        with self._connected() as connection:
+            row = connection.execute(query.order_by(entry.c.number.desc()).limit(1)).one_or_none()
+        if row is None:
+            raise LedgerError(f"{self._path}: book {book} has no configuration entry; restore a backup")
+        return row[0], json.loads(row[1])
+
+    def floor(self, plan: FloorPlan | None, book: str) -> Floor:
+        """The book as its state rows have it, under ``plan`` (None: the plan of its latest config entry)."""
+        plan_entry, body = self.config_entry(book)
+        plan = plan or build(body["document"])
+        meters, tables = self.states(book, "meter"), self.states(book, "table")
+        boots, elsewhere = self._latest_boots(book)
+        versions = plan_entries(json.loads(row.body) for row in tables) - {plan_entry}
+        plans = {number: build(self.config_entry(book, number)[1]["document"]) for number in versions}
+        rows = [*meters, *tables, *boots, *self.states(book, "book")]
+        number = self.heads()[book][0]
+        return Floor.loaded(plan, book, rows, number, plan_entry, plans, boots_elsewhere=elsewhere)
+
+    def _latest_boots(self, book: str) -> tuple[list[StateRow], bool]:
+        """The boots of each unit that spoke last, and whether there are more in the ledger."""
+        kept: list[StateRow] = []
+        seen: dict[str, int] = {}
+        rows = self.states(book, "boot", BOOTS_READ)
+        for row in rows:
+            device = row.key.split("/")[0]
+            seen[device] = seen.get(device, 0) + 1
+            if seen[device] <= BOOTS_KEPT:
+                kept.append(row)
+        return kept, len(rows) == BOOTS_READ or len(kept) < len(rows)
+
+    def recall(self, book: str, asked: Asked) -> Recalled:
+        """What the ledger knows of a boot, and of one of its numbers (design section 8)."""
+        key = f"{asked.device}/{asked.boot}"
+        with self._connected() as connection:
+            body = connection.scalar(
+                select(state.c.body).where(state.c.book == book, state.c.kind == "boot", state.c.key == key))
+            known = None if body is None else json.loads(body)
+            if asked.seq is None:
+                return Recalled(known)
+            row = connection.execute(
+                select(entry.c.number, entry.c.body).where(
+                    entry.c.device == asked.device, entry.c.boot == asked.boot, entry.c.seq == asked.seq)
+            ).one_or_none()
+        if row is None:
+            return Recalled(known)
+        made = json.loads(row[1])
+        text = content(read_back(asked.device, asked.boot, asked.seq, made["message"]))
+        return Recalled(known, text, made.get("reason", ""), row[0])
+
+    def entries(
+        self, book: str, *, before: int | None = None, latest: int = 100, kinds: tuple[str, ...] = ()
+    ) -> list[Mapping[str, Any]]:
+        """Entries of a book, newest first, with their postings; bodies parsed."""
+        query = select(entry).where(entry.c.book == book)
+        if before is not None:
+            query = query.where(entry.c.number < before)
+        if kinds:
+            query = query.where(entry.c.kind.in_(kinds))
+        with self._connected() as connection:
+            rows = connection.execute(query.order_by(entry.c.number.desc()).limit(latest)).mappings().all()
+            numbers = [row["number"] for row in rows]
+            lines = connection.execute(
+                select(posting).where(posting.c.book == book, posting.c.entry.in_(numbers)).order_by(posting.c.line)
+            ).mappings().all()
+        by_entry: dict[int, list[Mapping[str, Any]]] = {}
+        for line in lines:
+            by_entry.setdefault(line["entry"], []).append(line)
+        return [dict(row) | {"body": json.loads(row["body"]), "postings": by_entry.get(row["number"], [])} for row in rows]
+
+    def close(self) -> None:
+        """Nothing stays open."""
+        self._engine.dispose()

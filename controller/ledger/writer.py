@@ -1,0 +1,126 @@
+"""The one writer: batches of entries, each in one durable transaction, chained by hashes.
+
+It knows no rules: it writes what the engine made. A failed batch raises, and nothing of it is in the ledger.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from controller.floor_state import StateRow, canonical
+from controller.journal import Entry
+from controller.ledger import chain, schema
+from controller.ledger.place import LedgerError, inspect_file, writing_engine
+
+
+class Batch(NamedTuple):
+    """What one transaction makes durable: entries of one book in order, and the state rows they changed."""
+
+    book: str
+    entries: Sequence[Entry]
+    states: Sequence[StateRow]
+
+
+def create(path: Path, batches: Sequence[Batch]) -> None:
+    """Make a new ledger with its first entries; all or nothing. LedgerError when something is there already."""
+    if path.exists():
+        raise LedgerError(f"{path}: there is a file already; it is left as it is")
+    making = path.with_name(f"{path.name}.making")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        making.unlink(missing_ok=True)
+        engine = writing_engine(making)
+        with engine.connect() as connection:
+            schema.migrate(connection)
+        writer = Writer(engine, {})
+        writer.write(batches)
+        with engine.begin() as connection:
+            connection.exec_driver_sql(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+            connection.exec_driver_sql(f"PRAGMA user_version = {schema.VERSION}")
+        engine.dispose()  # the last connection brings the write-ahead log into the file
+        inspect_file(making)
+        os.link(making, path)
+        making.unlink()
+        _sync_folder(path.parent)
+    except FileExistsError:
+        raise LedgerError(f"{path}: there is a file already; it is left as it is") from None
+    except (OSError, SQLAlchemyError) as wrong:
+        raise LedgerError(f"{path}: the ledger could not be made: {wrong}") from wrong
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def open_writer(path: Path, heads: dict[str, tuple[int, bytes]]) -> "Writer":
+    """A writer on an existing ledger; ``heads`` are the last number and hash of each book, from the reader."""
+    inspect_file(path)
+    return Writer(writing_engine(path), heads)
+
+
+class Writer:
+    """Writes batches, one transaction each. Used by one thread at a time."""
+
+    def __init__(self, engine: Engine, heads: dict[str, tuple[int, bytes]]) -> None:
+        self._engine = engine
+        self.heads = dict(heads)
+        self._entry = schema.insert_text(schema.entry, engine.dialect)
+        self._posting = schema.insert_text(schema.posting, engine.dialect)
+        self._state = schema.insert_text(schema.state, engine.dialect, replace=True)
+
+    def write(self, batches: Sequence[Batch]) -> None:
+        """Make batches durable in one transaction; raises LedgerError, and then nothing of them is there."""
+        entries: list[tuple[object, ...]] = []
+        postings: list[tuple[object, ...]] = []
+        states: list[tuple[object, ...]] = []
+        heads = dict(self.heads)
+        for batch in batches:
+            heads[batch.book] = _rows(batch, heads.get(batch.book, (0, chain.START)), entries, postings, states)
+        try:
+            with self._engine.begin() as connection:
+                if entries:
+                    connection.exec_driver_sql(self._entry, entries)
+                if postings:
+                    connection.exec_driver_sql(self._posting, postings)
+                if states:
+                    connection.exec_driver_sql(self._state, states)
+        except SQLAlchemyError as wrong:
+            raise LedgerError(f"the ledger could not be written: {getattr(wrong, 'orig', None) or wrong}") from wrong
+        self.heads = heads
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._engine.dispose()
+
+
+def _rows(
+    batch: Batch, head: tuple[int, bytes], entries: list[tuple[object, ...]], postings: list[tuple[object, ...]],
+    states: list[tuple[object, ...]],
+) -> tuple[int, bytes]:
+    """Append one batch's rows; returns the book's new head. Raises LedgerError on a gap in the numbers."""
+    number, previous = head
+    book = batch.book
+    for entry in batch.entries:
+        if entry.number != number + 1:
+            raise LedgerError(f"book {book}: entry {entry.number} does not follow entry {number}")
+        number = entry.number
+        hashed = chain.link(previous, *entry)
+        entries.append((*entry[:11], previous, hashed))
+        previous = hashed
+        line = 0
+        for posting in entry.postings:
+            postings.append((book, number, line, *posting))
+            line += 1
+    states.extend([(book, kind, key, at, body) for kind, key, at, body in batch.states])
+    if batch.entries:
+        head_row = canonical({"hash": previous.hex(), "number": number})
+        states.append((book, "head", book, number, head_row))
+    return number, previous

@@ -1,0 +1,310 @@
+"""What a table's messages do to its rounds and meters: lock, hits, count, close, void. Pure (design section 4).
+
+Each function either refuses with a reason and changes nothing, or changes the state and returns what was ``Done``.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from controller.floor_state import Boot, Kept, Meter, Round, Standing, Table
+from controller.journal import Posting, post
+from controller.meter import lay, room, settle
+from controller.money import ACCOUNT_MICROCENTS_MAX, MICROCENTS_PER_CENT
+from controller.plan import EnvyHand, FloorPlan, TablePlan
+from controller.refusal import Refusal
+from firmware_bridge.messages import Close, Count, Hit, Hits, Lock, Void
+
+ENVY_WAGER_CENTS = 500
+"""A wager that qualifies for envy (58 Pa. Code section 688a.1: five dollars or more)."""
+
+
+@dataclass(slots=True)
+class Done:
+    """What a message did: the game, postings, meters touched, and what the answer and the entry's body add."""
+
+    game: int | None = None
+    postings: list[Posting] = field(default_factory=list)
+    touched: tuple[str, ...] = ()
+    answer: dict[str, Any] = field(default_factory=dict)
+    body: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Added:
+    """What one lock adds to one meter: microcents for display or overflow, for the reserve, and wagers."""
+
+    rate: int = 0
+    reserve: int = 0
+    wagers: int = 0
+
+
+def lock(
+    floor: FloorPlan, plan_entry: int, meters: Mapping[str, Meter], table: Table, boot: Boot, message: Lock, at: int
+) -> Done | Refusal:
+    """Lock-out: every wager contributes, or none. The open round closes and the new one opens.
+
+    A lock of a boot first heard before the boot of the table's latest round contributes, but opens and closes nothing.
+    """
+    if message.round <= boot.newest:
+        return Refusal.ROUND_NOT_NEWER
+    plan = table.plan
+    wagers: dict[tuple[int, str], int] = {}
+    adds: dict[str, _Added] = {}
+    for wager in message.wagers:
+        seat, spot_id, cents = wager
+        if not 1 <= seat <= plan.seats:
+            return Refusal.UNKNOWN_SEAT
+        spot = plan.spot.get(spot_id)
+        if spot is None:
+            return Refusal.UNKNOWN_SPOT
+        if (seat, spot_id) in wagers:
+            return Refusal.DUPLICATE_WAGER
+        paytable = spot.paytable
+        if (paytable.valid_from or paytable.valid_to) and not paytable.valid_on(floor.gaming_day(at)):
+            return Refusal.PAYTABLE_NOT_VALID
+        if cents != paytable.wager_cents:
+            return Refusal.WRONG_WAGER
+        wagers[seat, spot_id] = cents
+        for feed in spot.feeds:
+            added = adds.get(feed.meter)
+            if added is None:
+                added = adds[feed.meter] = _Added()
+            added.rate += feed.display
+            added.reserve += feed.reserve
+            added.wagers += 1
+    refusal = _refuse_adds(meters, adds)
+    if refusal is not None:
+        return refusal
+    done = Done(game=table.games + 1, touched=tuple(adds))
+    fed = {meter: _contribute(meters[meter], added, done) for meter, added in adds.items()}
+    table.games += 1
+    boot.newest = message.round
+    opens = boot.heard >= table.latest_heard
+    if opens:
+        close_open(meters, table)
+        table.open = Round(message.boot, message.round, table.games, plan, plan_entry, wagers, fed)
+        table.latest_heard = boot.heard
+    done.body = {"opened": opens}
+    return done
+
+
+def _refuse_adds(meters: Mapping[str, Meter], adds: Mapping[str, _Added]) -> Refusal | None:
+    for meter, added in adds.items():
+        if added.rate + added.reserve > meters[meter].plan.unreasonable_cents * MICROCENTS_PER_CENT:
+            return Refusal.UNREASONABLE_CONTRIBUTION
+    for meter, added in adds.items():
+        after = lay(meters[meter].plan, meters[meter].amounts(), added.rate, added.reserve)
+        if max(after) > ACCOUNT_MICROCENTS_MAX:
+            return Refusal.ACCOUNT_FULL
+    return None
+
+
+def _contribute(meter: Meter, added: _Added, done: Done) -> int:
+    total = added.rate + added.reserve
+    taken = room(meter.plan, meter.display, added.rate)
+    done.postings += post(meter, (
+        ("players", -total), ("display", taken), ("overflow", added.rate - taken), ("reserve", added.reserve)))
+    meter.wagers += added.wagers
+    for kept in meter.kept.values():
+        kept.since_rate += added.rate
+        kept.since_reserve += added.reserve
+    return total
+
+
+def close_open(meters: Mapping[str, Meter], table: Table) -> tuple[str, ...]:
+    """Close the table's open round, if any; what was kept of meters for it is forgotten. Returns those meters."""
+    table.open = None
+    kept = [meter for meter in meters.values() if table.plan.id in meter.kept]
+    for meter in kept:
+        del meter.kept[table.plan.id]
+    return tuple(meter.plan.id for meter in kept)
+
+
+def find_open(table: Table, newest: int, round_boot: str, number: int) -> Round | Refusal:
+    """The open round a message speaks of; ``newest`` is the newest locked round of ``round_boot``, 0 for none."""
+    if newest == 0 or number > newest:
+        return Refusal.NO_SUCH_ROUND
+    open_round = table.open
+    if open_round is None or open_round.boot != round_boot or open_round.round != number:
+        return Refusal.ROUND_CLOSED
+    return open_round
+
+
+def count(table: Table, open_round: Round, message: Count) -> Done:
+    """The dealer's chip count; a difference is an alarm, and changes no wager."""
+    open_round.chips = message.chips
+    added: dict[str, int] = {"accepted": len(open_round.wagers)}
+    if message.chips != added["accepted"]:
+        added["difference"] = message.chips - added["accepted"]
+    return Done(game=open_round.game, answer=dict(added), body=dict(added))
+
+
+def close(meters: Mapping[str, Meter], table: Table, open_round: Round, message: Close) -> Done:
+    """The round is finished."""
+    return Done(game=open_round.game, touched=close_open(meters, table))
+
+
+def void(meters: Mapping[str, Meter], table: Table, open_round: Round, message: Void) -> Done | Refusal:
+    """Misdeal: the contributions are re-booked from the players to the house; the meter never falls."""
+    if open_round.hits:
+        return Refusal.ROUND_HAS_AWARDS
+    done = Done(game=open_round.game, body={"rebooked": {m: fed for m, fed in open_round.fed.items() if fed}})
+    for meter, fed in open_round.fed.items():
+        done.postings += post(meters[meter], (("players", fed), ("house", -fed)))
+    done.touched = (*open_round.fed, *close_open(meters, table))
+    return done
+
+
+def hits(meters: Mapping[str, Meter], table: Table, open_round: Round, message: Hits) -> Done | Refusal:
+    """Winning hands of the open round: all standing hits of each meter are settled as one (design section 4)."""
+    new: list[Hit] = []
+    named: set[tuple[int, str]] = set()
+    for hit in message.hits:
+        refusal = _refuse_hit(open_round, hit, named)
+        if refusal is not None:
+            return refusal
+        named.add((hit.seat, hit.spot))
+        if (hit.seat, hit.spot) not in open_round.hits:
+            new.append(hit)
+    done = Done(game=open_round.game)
+    for hit in new:
+        open_round.hits[hit.seat, hit.spot] = Standing(hit)
+        _count_hit(meters, open_round, hit)
+    settled, apart = {}, []
+    for meter in meters.values():
+        if any(_part(open_round.plan, hit, meter.plan.id) for hit in new):
+            settled[meter.plan.id] = _settle_meter(meter, table.plan.id, open_round, new, done)
+            if settled[meter.plan.id]["apart"]:
+                apart.append(meter.plan.id)
+    standing = {"awards": awards(open_round), "envy": envy(open_round)}
+    done.answer = ({"apart": apart} if apart else {}) | standing
+    done.body = {"settled": settled} | done.answer
+    done.touched = tuple(dict.fromkeys([*settled, *(_row_meter(open_round.plan, hit) for hit in new)]))
+    return done
+
+
+def _refuse_hit(open_round: Round, hit: Hit, named: set[tuple[int, str]]) -> Refusal | None:
+    plan, place = open_round.plan, (hit.seat, hit.spot)
+    if not 1 <= hit.seat <= plan.seats:
+        return Refusal.UNKNOWN_SEAT
+    if hit.spot not in plan.spot:
+        return Refusal.UNKNOWN_SPOT
+    if hit.envy_only:
+        if plan.envy_hand is not EnvyHand.ANY_PLAYER:
+            return Refusal.ENVY_ONLY_REFUSED
+        if place in open_round.wagers:
+            return Refusal.SEAT_HAS_WAGER
+    elif place not in open_round.wagers:
+        return Refusal.SEAT_WITHOUT_WAGER
+    if hit.outcome not in plan.spot[hit.spot].prizes:
+        return Refusal.UNKNOWN_OUTCOME
+    standing = open_round.hits.get(place)
+    if place in named or (standing is not None and standing.hit != hit):
+        return Refusal.ALREADY_HIT
+    return None
+
+
+def _part(plan: TablePlan, hit: Hit, meter: str) -> tuple[str, int] | None:
+    """The part and share (ppm) that a hit takes of a meter, or None."""
+    spot = plan.spot[hit.spot]
+    if hit.envy_only:
+        return None
+    for part, share in spot.prizes[hit.outcome].shares:
+        if spot.meter_of[part] == meter:
+            return part, share
+    return None
+
+
+def _settle_meter(meter: Meter, table: str, open_round: Round, new: list[Hit], done: Done) -> dict[str, Any]:
+    """Settle one meter's hits of a round: all of them from the kept state, or apart, the new ones as it stands."""
+    name = meter.plan.id
+    kept = meter.kept.get(table)
+    if kept is None:
+        kept = meter.kept[table] = Kept(meter.amounts())
+    claims: list[tuple[Standing, str, int]] = []
+    for standing in in_pay_order(open_round):
+        part = _part(open_round.plan, standing.hit, name)
+        if part is not None and (not kept.apart or standing.hit in new):
+            claims.append((standing, *part))
+    before = meter.amounts()
+    start = before if kept.apart else kept.amounts
+    result = settle(meter.plan, start, [share for _, _, share in claims])
+    after = result.after if kept.apart else lay(meter.plan, result.after, kept.since_rate, kept.since_reserve)
+    awarded = 0
+    for (standing, part_name, _), award in zip(claims, result.awards, strict=True):
+        change = award - standing.shares.get(part_name, 0)
+        standing.shares[part_name] = award
+        meter.row(standing.hit.outcome).won += change
+        awarded += change
+    house = result.house if kept.apart else result.house - kept.house
+    done.postings += post(meter, (
+        ("display", after.display - before.display), ("reserve", after.reserve - before.reserve),
+        ("overflow", after.overflow - before.overflow), ("pending", awarded * MICROCENTS_PER_CENT),
+        ("house", -house)))
+    kept.house += house
+    for other, theirs in meter.kept.items():
+        if other != table:
+            theirs.apart = True
+    return {"apart": kept.apart, "from": list(start), "since": [kept.since_rate, kept.since_reserve],
+            "to": list(after), "house": house}
+
+
+def in_pay_order(open_round: Round) -> list[Standing]:
+    """The standing hits as the dealer pays them."""
+    rank: Callable[[Standing], int] = lambda standing: open_round.plan.pay_rank[standing.hit.seat, standing.hit.spot]  # noqa: E731
+    return sorted(open_round.hits.values(), key=rank)
+
+
+def awards(open_round: Round) -> list[dict[str, Any]]:
+    """All awards of the round as they stand, in pay order; the house's parts recorded with them."""
+    made = []
+    for standing in in_pay_order(open_round):
+        hit = standing.hit
+        if hit.envy_only:
+            continue
+        prize = open_round.plan.spot[hit.spot].prizes[hit.outcome]
+        made.append({
+            "seat": hit.seat, "spot": hit.spot, "outcome": hit.outcome,
+            "meters": {part: standing.shares[part] for part, _ in prize.shares},
+            "fixed": prize.fixed_cents, "returned": prize.returned_cents,
+        })
+    return made
+
+
+def envy(open_round: Round) -> list[dict[str, int]]:
+    """What every seat is due in envy: for each hand, every other seat with a qualifying wager of the same spot."""
+    due: dict[int, int] = {}
+    for standing in open_round.hits.values():
+        for seat, cents in _envy_of(open_round, standing.hit).items():
+            due[seat] = due.get(seat, 0) + cents
+    return [{"seat": seat, "cents": due[seat]} for seat in sorted(due)]
+
+
+def _envy_of(open_round: Round, hit: Hit) -> dict[int, int]:
+    cents = open_round.plan.spot[hit.spot].prizes[hit.outcome].envy_cents
+    return {
+        seat: cents
+        for (seat, spot), wager in open_round.wagers.items()
+        if cents and spot == hit.spot and seat != hit.seat and wager >= ENVY_WAGER_CENTS
+    }
+
+
+def _row_meter(plan: TablePlan, hit: Hit) -> str:
+    """The meter under which a hit's fixed parts are counted: the first it has a share of, or its spot's first."""
+    spot = plan.spot[hit.spot]
+    shares = spot.prizes[hit.outcome].shares
+    return spot.meter_of[shares[0][0]] if shares else spot.feeds[0].meter
+
+
+def _count_hit(meters: Mapping[str, Meter], open_round: Round, hit: Hit) -> None:
+    spot = open_round.plan.spot[hit.spot]
+    prize = spot.prizes[hit.outcome]
+    first = meters[_row_meter(open_round.plan, hit)].row(hit.outcome)
+    first.envy += sum(_envy_of(open_round, hit).values())
+    if hit.envy_only:
+        return
+    first.fixed += prize.fixed_cents
+    first.returned += prize.returned_cents
+    for meter in {spot.meter_of[part] for part, _ in prize.shares} or {_row_meter(open_round.plan, hit)}:
+        meters[meter].row(hit.outcome).hits += 1

@@ -1,0 +1,68 @@
+"""What is checked before a ledger is written to: whose it is, and that no meter changed behind people's backs.
+
+Until people can change a meter properly, a start with a changed seed, rate, paytable, limit or policy is refused, and so
+is a meter without an opening, or one holding money that the configuration no longer names (design section 8, CF-04).
+"""
+
+import json
+
+from controller.config import build
+from controller.ledger.place import LedgerError
+from controller.ledger.reader import Reader
+from controller.plan import FloorPlan, MeterPlan
+
+_FIXED = (
+    "book", "paytable", "part", "seed_cents", "reserve_ppm", "tie_policy", "order", "below_seed", "reserve_surplus",
+    "rounding", "limit_cents", "overflow", "unreasonable_cents",
+)
+
+
+def refuse_changes(reader: Reader, plan: FloorPlan) -> None:
+    """Raise LedgerError unless ``plan`` is for this ledger and leaves its meters as they are."""
+    origin = reader.origin()
+    if (origin.site, origin.environment) != (plan.site, plan.environment.value):
+        raise LedgerError(
+            f"the ledger is of site {origin.site!r}, environment {origin.environment}; the configuration is of "
+            f"{plan.site!r}, {plan.environment.value}: give the ledger's own configuration")
+    books = reader.heads()
+    for book in plan.books:
+        if book not in books:
+            raise LedgerError(f"book {book!r} has no opening in this ledger; a new book needs a new ledger")
+    for book in books:
+        _refuse_changes_of(reader, plan, book)
+
+
+def _refuse_changes_of(reader: Reader, plan: FloorPlan, book: str) -> None:
+    old = build(reader.config_entry(book)[1]["document"])
+    opened = {row.key: json.loads(row.body) for row in reader.states(book, "meter")}
+    for meter in plan.meters.values():
+        if meter.book == book and meter.id not in opened:
+            raise LedgerError(f"meter {meter.id!r} has no opening in this ledger; a new meter is opened by people")
+    for name, made in opened.items():
+        if name in plan.meters:
+            _refuse_change(old, plan, name)
+        elif any(made[account] for account in ("display", "reserve", "overflow", "pending")):
+            raise LedgerError(f"meter {name!r} holds money, but the configuration no longer names it; put it back")
+    tables = {row.key: json.loads(row.body) for row in reader.states(book, "table")}
+    for name, made in tables.items():
+        if made["open"] is not None and name not in plan.tables:
+            raise LedgerError(f"table {name!r} has an open game, but the configuration no longer names it; put it back")
+
+
+def _refuse_change(old: FloorPlan, new: FloorPlan, name: str) -> None:
+    was, now = old.meters[name], new.meters[name]
+    for key in _FIXED:
+        if getattr(was, key) != getattr(now, key):
+            raise LedgerError(f"meter {name!r}: {key.removesuffix('_cents')} differs from the ledger's; put it back")
+    if _rates(old, was) != _rates(new, now) and set(old.linked_tables(name)) == set(new.linked_tables(name)):
+        raise LedgerError(f"meter {name!r}: its rate of progression differs from the ledger's; put it back")
+
+
+def _rates(plan: FloorPlan, meter: MeterPlan) -> set[tuple[str, int, int]]:
+    return {
+        (table.id, feed.rate_ppm, feed.reserve)
+        for table in plan.tables.values()
+        for spot in table.spots
+        for feed in spot.feeds
+        if feed.meter == meter.id
+    }

@@ -1,0 +1,63 @@
+"""The HTTP server on the daemon's own event loop: bounds that uvicorn leaves open, and an end within a second."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Iterator
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+CONNECTIONS_MAX = 256
+VANISHED_MS = 10_000
+
+
+class Connection(H11Protocol):
+    """A connection that can be cut off by its request, and that notices a peer that vanished without a word (DI-05)."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Hand the transport to the requests (``scope["state"]``) and bound how long sent bytes wait for an answer."""
+        super().connection_made(transport)
+        self.app_state = {**self.app_state, "transport": transport}
+        peer = transport.get_extra_info("socket")
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, VANISHED_MS)
+
+
+class Server(uvicorn.Server):
+    """Serve on a listening socket until ``should_exit``; signals stay the daemon's own."""
+
+    def __init__(self, app: FastAPI):
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=Connection,
+                loop="asyncio",
+                ws="none",
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                proxy_headers=False,
+                limit_concurrency=CONNECTIONS_MAX,
+                timeout_keep_alive=5,
+                timeout_graceful_shutdown=1,
+                h11_max_incomplete_event_size=16_384,
+            )
+        )
+        self._app = app
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the live streams first: they would keep the server from stopping."""
+        self._app.state.streams.end()
+        await super().shutdown(sockets)
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Take no signal: the daemon decides when to stop."""
+        yield
+
+
+def listen(bind: str, port: int) -> socket.socket:
+    """A listening socket on ``bind`` and ``port`` (0: a free one); raises OSError when it is taken or not ours."""
+    family = socket.AF_INET6 if ":" in bind else socket.AF_INET
+    return socket.create_server((bind, port), family=family, backlog=CONNECTIONS_MAX)
