@@ -65,7 +65,8 @@ def build(document: Mapping[str, Any]) -> FloorPlan:
     problems = Problems()
     written = document.get("paytable")
     paytables = written if isinstance(written, Mapping) else {}
-    plan = _read_floor(document, _LEDGER, _Sheets(paytables, {}, paytables, set()), problems)
+    kept = {**document, "site": _without_folder(document.get("site"))}
+    plan = _read_floor(kept, _LEDGER, _Sheets(paytables, {}, paytables, set()), problems)
     if plan is None:
         raise problems.error()
     return plan

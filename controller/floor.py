@@ -115,13 +115,16 @@ class Recalled(NamedTuple):
 class Floor:
     """One book's floor state. Not safe for threads: one owner applies messages one after the other."""
 
-    def __init__(self, plan: FloorPlan, book: str) -> None:
-        self.plan, self.book = plan, book
+    plan: FloorPlan
+
+    def __init__(self, book: str) -> None:
+        self.book = book
         self.plan_entry = 0
         self.number = 0
         self.stopped = ""
-        self.meters = {m.id: Meter(m) for m in plan.meters.values() if m.book == book}
-        self.tables = {t.id: Table(t) for t in plan.tables.values() if t.book == book}
+        self.awards_pending = 0
+        self.meters: dict[str, Meter] = {}
+        self.tables: dict[str, Table] = {}
         self.boots: dict[tuple[str, str], Boot] = {}
         self.entries: list[Entry] = []
         self._changed: dict[tuple[str, str], Callable[[], dict[str, Any]]] = {}
@@ -132,7 +135,7 @@ class Floor:
     @classmethod
     def opened(cls, plan: FloorPlan, book: str = "main", at: int = 0, made_by: str = "apply") -> "Floor":
         """A fresh book: its first entries name the site, keep the configuration and open each meter at its base."""
-        floor = cls(plan, book)
+        floor = cls(book)
         first = {"environment": plan.environment.value, "made_by": made_by, "site": plan.site}
         floor.enter("init", at, body=first)
         floor.configure(plan, at)
@@ -143,7 +146,18 @@ class Floor:
     def configure(self, plan: FloorPlan, at: int) -> None:
         """Keep an effective configuration as an entry; rounds locked from now on are settled under it."""
         self.enter("config", at, body={"document": dict(plan.document), "hash": plan.hash})
-        self.plan, self.plan_entry = plan, self.number
+        self.plan_entry = self.number
+        self.adopt(plan)
+
+    def adopt(self, plan: FloorPlan) -> None:
+        """Work under a plan from now on. What it no longer names stays known, so that it can come back."""
+        self.plan = plan
+        for meter in plan.meters.values():
+            if meter.book == self.book:
+                self.meters.setdefault(meter.id, Meter(meter)).plan = meter
+        for table in plan.tables.values():
+            if table.book == self.book:
+                self.tables.setdefault(table.id, Table(table)).plan = table
 
     def open_meter(self, meter: Meter, at: int) -> None:
         """The house lays a meter's base on it (R-38, R-43)."""
@@ -159,7 +173,8 @@ class Floor:
         plans: Mapping[int, FloorPlan], *, boots_elsewhere: bool,
     ) -> "Floor":
         """A book from its state rows. ``plans`` has older versions under which open rounds were locked."""
-        floor = cls(plan, book)
+        floor = cls(book)
+        floor.adopt(plan)
         floor.number, floor.plan_entry, floor._boots_elsewhere = number, plan_entry, boots_elsewhere
         for row in rows:
             floor._load_row(row, plans)
@@ -167,7 +182,7 @@ class Floor:
 
     def _load_row(self, row: StateRow, plans: Mapping[int, FloorPlan]) -> None:
         made = json.loads(row.body)
-        if row.kind == "meter":
+        if row.kind == "meter" and row.key in self.meters:
             self.meters[row.key] = meter_from(self.plan.meters[row.key], made)
         elif row.kind == "table" and row.key in self.tables:
             version = plans.get(made["open"]["plan_entry"]) if made["open"] else None
@@ -177,7 +192,7 @@ class Floor:
             device, boot = row.key.split("/")
             self.boots[device, boot] = boot_from(device, boot, made)
         elif row.kind == "book":
-            self.stopped = made["stopped"]
+            self.stopped, self.awards_pending = made["stopped"], made["awards_pending"]
 
     def drain(self) -> tuple[list[Entry], list[StateRow]]:
         """The entries made since the last drain, and the state rows that they changed."""
@@ -186,7 +201,7 @@ class Floor:
         self._changed = {}
         return entries, rows
 
-    def forget(self, durable: int) -> None:
+    def forget(self, durable: int, boots_kept: int = BOOTS_KEPT) -> None:
         """Let go of what the ledger can tell: digests up to entry ``durable`` beyond the latest, and old boots."""
         spoken: dict[str, list[tuple[int, tuple[str, str]]]] = {}
         for key, boot in self.boots.items():
@@ -199,7 +214,7 @@ class Floor:
             if last <= durable and not boot.held:
                 spoken.setdefault(key[0], []).append((boot.heard, key))
         for idle in spoken.values():
-            for _, key in sorted(idle)[:-BOOTS_KEPT]:
+            for _, key in sorted(idle)[:-boots_kept]:
                 del self.boots[key]
                 self._boots_elsewhere = True
 
@@ -348,9 +363,12 @@ class Floor:
             return rounds.close(self.meters, table, open_round, message)
         if isinstance(message, Void):
             return rounds.void(self.meters, table, open_round, message)
+        before = sum(not standing.hit.envy_only for standing in open_round.hits.values())
         done = rounds.hits(self.meters, table, open_round, message)
         if not isinstance(done, Refusal):
+            self.awards_pending += len(done.answer["awards"]) - before
             self._touch_awards(table, open_round)
+            self._touch_book()
         return done
 
     def _posted(self, message: Numbered, entry: Entry, done: Done) -> Taken:
@@ -404,13 +422,13 @@ class Floor:
         """The book stops (fail closed) until a person clears it."""
         self.stopped = reason
         self.enter("stop", at, body={"reason": reason})
-        self._changed["book", self.book] = lambda: {"stopped": self.stopped}
+        self._touch_book()
 
     def clear(self, reason: str, at: int) -> None:
         """A person has cleared a stopped book."""
         was, self.stopped = self.stopped, ""
         self.enter("clear", at, body={"reason": reason, "was": was})
-        self._changed["book", self.book] = lambda: {"stopped": self.stopped}
+        self._touch_book()
 
     # ------------------------------------------------------------------ entries
 
@@ -435,6 +453,9 @@ class Floor:
         return self.enter(
             kind, at, table=table, game=done.game if done else None, device=message.device, boot=message.boot,
             seq=message.seq if keyed else None, body=body, postings=done.postings if done else ())
+
+    def _touch_book(self) -> None:
+        self._changed["book", self.book] = lambda: {"awards_pending": self.awards_pending, "stopped": self.stopped}
 
     def _touch_meter(self, name: str) -> None:
         if ("meter", name) not in self._changed:

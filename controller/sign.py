@@ -70,7 +70,7 @@ class RowShown:
 
 @dataclass(frozen=True, slots=True)
 class TableShown:
-    """The sign's own table. ``state``: OPEN, CLOSED (its table unit was never heard), PROGRESSIVE OFF; ``why`` else."""
+    """The sign's own table. ``state``: OPEN, CLOSED (table unit never heard) or PROGRESSIVE OFF (R-30, R-31)."""
 
     id: str
     state: str
@@ -248,7 +248,7 @@ def _table(sign: SignPlan, snapshot: Snapshot) -> TableShown | None:
         return None
     name = printable(sign.table)
     device = snapshot.devices.get(snapshot.plan.tables[sign.table].device)
-    if device is None or not device.heard_at:
+    if device is None or not (device.heard_at or device.playable):
         return TableShown(name, "CLOSED", "Table unit not heard")
     view = snapshot.tables.get(sign.table)
     reason = (view.loss if view else "") or ("" if device.playable else device.reason or "Not playable")

@@ -293,8 +293,8 @@ class AlphaLine:
                 await asyncio.sleep(0.05)
         self._wrote_at = _now()
 
-    async def end(self) -> None:
-        """Stop ``run`` and tell the sign NOT LIVE, in 1.5 s at most; an absent sign is logged and left.
+    async def end(self) -> bool:
+        """Stop ``run`` and tell the sign NOT LIVE, in 1.5 s at most; False (and a log line) when it is absent or stuck.
 
         Told twice, since a sign never says whether it heard.
         """
@@ -308,10 +308,13 @@ class AlphaLine:
                     await self._write(port, made)
                 while _unsent(port):  # noqa: ASYNC110 - the system has no event for a port that has sent all
                     await asyncio.sleep(0.02)
-            self._told, self._told_at = "NOT LIVE", self._utc_now()
         except (OSError, termios.error) as failure:
-            _log.warning("sign on %s could not be told NOT LIVE: %s", self._name, failure or "it takes nothing")
-        self._close()
+            _log.warning("sign on %s could not be told NOT LIVE: %s", self._name, str(failure) or "it takes nothing")
+            return False
+        finally:
+            self._close()
+        self._told, self._told_at, self._up = "NOT LIVE", self._utc_now(), False
+        return True
 
     async def _connect(self) -> serial.Serial | socket.socket:
         if self._port is None:
@@ -350,7 +353,8 @@ async def _open(port: str, baud: int, bits: int, parity: str, stop: int) -> seri
         return serial.Serial(port, baud, bits, parity, stop, timeout=0, write_timeout=0, exclusive=True)
     host, _, number = port.removeprefix("tcp://").rpartition(":")
     loop = asyncio.get_running_loop()
-    family, kind, protocol, _, address = (await loop.getaddrinfo(host, int(number), type=socket.SOCK_STREAM))[0]
+    found = await loop.getaddrinfo(host.strip("[]"), int(number), type=socket.SOCK_STREAM)
+    family, kind, protocol, _, address = found[0]
     with contextlib.ExitStack() as stack:
         made = stack.enter_context(socket.socket(family, kind, protocol))
         made.setblocking(False)

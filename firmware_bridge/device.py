@@ -85,12 +85,9 @@ class Hub:
         if lost:
             for memory in self._older:
                 memory.kept.clear()
-        self._forget_surplus()
-        self._start(cause, now)
-
-    def _forget_surplus(self) -> None:
         for memory in [one for one in self._older if not one.kept][: max(0, len(self._older) - BOOTS_MAX + 1)]:
             self._older.remove(memory)
+        self._start(cause, now)
 
     # What the hub says.
 
@@ -105,7 +102,7 @@ class Hub:
             self._hellos += 1
         if now >= self._beat_at:
             said.append(self._heartbeat())
-            self._beat_at = max(self._beat_at, now - HEARTBEAT_S) + HEARTBEAT_S
+            self._beat_at = max(self._beat_at + HEARTBEAT_S, now + HEARTBEAT_S / 2)
         if self.welcomed:
             said += self._numbered(now)
         return said
@@ -183,10 +180,11 @@ class Hub:
 
     def _follow(self, kept: messages.Numbered) -> None:
         """The host does not know ``kept`` yet: what the table's round will be once it does."""
-        if isinstance(kept, messages.Lock):
-            self.round = messages.OpenRound(kept.boot, kept.round, kept.wagers)
-        elif isinstance(kept, messages.Close | messages.Void) and self.round and kept.round == self.round.round:
-            self.round = None
+        match kept:
+            case messages.Lock():
+                self.round = messages.OpenRound(kept.boot, kept.round, kept.wagers)
+            case messages.Close() | messages.Void() if self.round and self.round[:2] == (kept.round_boot, kept.round):
+                self.round = None
 
     def _refusal(self, message: messages.Refused | messages.Fault) -> None:
         self.keypad = message.reason
@@ -329,9 +327,8 @@ class Dealer:
         weights: Mapping[str, int] | None = None,
     ) -> None:
         self._rng, self.due, self._pace = rng, now, pace
-        self._bet_rate, self._hit_rate = bet_rate, hit_rate
+        self._bet_rate, self._hit_rate, self._weights = bet_rate, hit_rate, weights
         self._void_rate, self._notice_rate = void_rate, notice_rate
-        self._weights = weights
         self._step: Callable[[Hub], None] = self._bets
         self.games = 0
         """Games begun."""
@@ -375,8 +372,7 @@ class Dealer:
         for hits in [won] if self._rng.random() < 0.5 else [[hit] for hit in won]:
             if hits:
                 hub.hits(hits)
-        misdeal = not won and self._rng.random() < self._void_rate
-        self._step = self._misdeal if misdeal else self._close
+        self._step = self._misdeal if not won and self._rng.random() < self._void_rate else self._close
 
     def _hand(self, hub: Hub, wager: messages.Wager) -> messages.Hit | None:
         outcomes = hub.outcomes.get(wager.spot, ())

@@ -29,6 +29,7 @@ STEADY_S: Final = 2.0
 OPEN_S: Final = 5.0
 """An opening that takes longer is shown as the cause; it is waited for, never started a second time beside itself."""
 _READ_BYTES: Final = 4096
+_NOT_OPENED: Final = "not opened yet"
 
 Port: TypeAlias = Any
 """A ``serial.Serial`` (pyserial has no types) or a ``socket.socket``: ``fileno()`` and ``close()`` are used."""
@@ -60,10 +61,10 @@ class SerialLine:
         self.id = line_id
         self.port = port
         self.up = False
-        self.cause = "not opened yet"
+        self.cause = _NOT_OPENED
         """Why the line is down, for people; empty while it is up."""
         self.blocked_since: float | None = None
-        """Since when (loop time) nothing could be written though something waits; None while writing goes on (SE-09)."""
+        """Since when (loop time) nothing could be written though something waits; None when nothing waits (SE-09)."""
         self._on_frame, self._on_up, self._on_down, self._on_writable = on_frame, on_up, on_down, on_writable
         self._settings = {"baudrate": baud, "bytesize": bits, "parity": parity, "stopbits": stop}
         self._frames = FrameReader()
@@ -148,8 +149,9 @@ class SerialLine:
         self.up, self.cause = True, ""
         loop.add_reader(self._fd, self._read)
         _log.info("line %s: open on %s", self.id, self.port)
+        # Through the loop: a fault in a callback is the loop's to report, and must not end the line.
+        loop.call_soon(self._on_up, self.id)
         try:
-            self._on_up(self.id)
             cause = await self._gone
         finally:
             self.up = False
@@ -159,13 +161,12 @@ class SerialLine:
             self._refused_one = False
             self.blocked_since = None
         self._off(cause)
-        self._on_down(self.id, cause)
+        loop.call_soon(self._on_down, self.id, cause)
 
     def _off(self, cause: str) -> None:
-        # Once for each time it goes off, however often opening fails after that.
-        if not self.cause or not self._counts["opened"]:
-            level = logging.WARNING if self.cause in ("", "not opened yet") else logging.DEBUG
-            _log.log(level, "line %s: off, %s (%s); it is tried again until it is back", self.id, cause, self.port)
+        # Said once for each time it goes off, however often opening fails after that.
+        if self.cause in ("", _NOT_OPENED):
+            _log.warning("line %s: off, %s (%s); it is tried again until it is back", self.id, cause, self.port)
         self.cause = cause
 
     def _read(self) -> None:

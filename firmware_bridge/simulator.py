@@ -46,6 +46,8 @@ RETRY_S = 0.1
 """How often a script tries an action again that the keypad refuses."""
 BACKOFF_S = (0.5, 1.0, 2.0, 5.0)
 """Waits before a lost port or broker is tried again; the last one goes on for ever."""
+
+
 class Step(NamedTuple):
     """One action of a script and its line, counted from 1."""
 
@@ -75,9 +77,9 @@ def _pause(argument: Any) -> float | str:
 
 
 def _raw(argument: Any) -> dict[str, Any]:
-    if type(argument) is not dict:
-        raise WrongField("write the message's fields as an object")
-    return dict(argument)
+    if type(argument) is dict:
+        return argument
+    raise WrongField("write the message's fields as an object")
 
 
 _wagers = messages.UP["lock"].fields[1].kind.check
@@ -100,8 +102,9 @@ class Script:
     """A written game. ``raw`` holds the fields of ``send`` actions until the line has taken them."""
 
     def __init__(self, steps: list[Step], now: float) -> None:
-        self._steps = deque(steps)
-        self.due = now
+        self._steps, self.due = deque(steps), now
+        self.done = False
+        """Whether every action has been taken and every wait is over."""
         self.raw: list[tuple[int, dict[str, Any]]] = []
 
     @classmethod
@@ -120,11 +123,6 @@ class Script:
                     raise SimulationError(f"{path}, line {number}: {wrong}") from wrong
         return cls(steps, now)
 
-    @property
-    def done(self) -> bool:
-        """Whether every action has been taken."""
-        return not self._steps
-
     def act(self, hub: Hub, now: float) -> None:
         """Take every action whose time has come, in order."""
         while self._steps and now >= self.due:
@@ -134,8 +132,8 @@ class Script:
                 self.due = now + RETRY_S
                 return
             self._steps.popleft()
-        if not self._steps:
-            self.due = float("inf")
+        if now >= self.due:
+            self.done, self.due = True, float("inf")
 
     def _take(self, step: Step, hub: Hub, now: float) -> None:
         match step.action, step.argument:
@@ -198,7 +196,8 @@ class FrameLine:
                     failures = 0
                     await self._read(self._fd, heard)
             except OSError as lost:
-                log.warning("line lost: %s; trying again", lost)
+                if not failures:
+                    log.warning("line lost: %s; trying again", lost)
             finally:
                 self._fd, self._unwritten = None, b""
             await asyncio.sleep(BACKOFF_S[min(failures, 3)])
@@ -212,6 +211,8 @@ class FrameLine:
         def readable() -> None:
             try:
                 chunk = os.read(fd, 4096)
+                if not chunk:
+                    raise ConnectionError("closed at the other end")
             except BlockingIOError:
                 return
             except OSError as lost:
@@ -220,9 +221,6 @@ class FrameLine:
                 return
             for payload in self._reader.feed(chunk):
                 heard(messages.decode_binary_down(payload))
-            if not chunk:
-                loop.remove_reader(fd)
-                gone.set_result(None)
 
         loop.add_reader(fd, readable)
         try:
@@ -319,38 +317,40 @@ class MqttHubLine:
                     failures = 0
                     await self._talk(client, heard)
             except aiomqtt.MqttError as lost:
-                log.warning("broker lost: %s; trying again", lost)
+                if not failures:
+                    log.warning("broker lost: %s; trying again", lost)
             await asyncio.sleep(BACKOFF_S[min(failures, 3)])
             failures += 1
 
     def _client(self) -> aiomqtt.Client:
-        password = self._password_file.read_text("utf-8").strip() if self._password_file else None
+        try:
+            password = self._password_file.read_text("utf-8").strip() if self._password_file else None
+        except (OSError, UnicodeDecodeError) as wrong:
+            raise SimulationError(f"password file {self._password_file}: cannot be read") from wrong
         return aiomqtt.Client(
-            self._target.host,
-            self._target.port,
-            username=self._target.user,
-            password=password,
-            identifier=f"hub-{self._target.site}-{self._device}",
-            protocol=aiomqtt.ProtocolVersion.V5,
-            clean_start=True,
+            self._target.host, self._target.port, username=self._target.user, password=password,
+            identifier=f"hub-{self._target.site}-{self._device}", protocol=aiomqtt.ProtocolVersion.V5,
+            clean_start=True, keepalive=5, max_queued_incoming_messages=256,
             will=aiomqtt.Will(f"{self._topic}/state", "offline", qos=1, retain=True),
-            keepalive=5,
         )
 
     async def _talk(self, client: aiomqtt.Client, heard: Heard) -> None:
         await client.subscribe(f"{self._topic}/down", qos=1)
         await client.publish(f"{self._topic}/state", "online", qos=1, retain=True)
-        writing = asyncio.create_task(self._publish(client))
+        tasks = [asyncio.create_task(job) for job in (self._publish(client), self._listen(client, heard))]
         try:
-            async for message in client.messages:
-                if isinstance(message.payload, bytes):
-                    heard(messages.decode_json_down(message.payload))
+            await asyncio.gather(*tasks)
         finally:
-            writing.cancel()
-            with suppress(asyncio.CancelledError, aiomqtt.MqttError):
-                await writing
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
             with suppress(aiomqtt.MqttError):
                 await client.publish(f"{self._topic}/state", "offline", qos=1, retain=True, timeout=1.0)
+
+    async def _listen(self, client: aiomqtt.Client, heard: Heard) -> None:
+        async for message in client.messages:
+            if isinstance(message.payload, bytes):
+                heard(messages.decode_json_down(message.payload))
 
     async def _publish(self, client: aiomqtt.Client) -> None:
         while True:

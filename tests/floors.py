@@ -18,6 +18,7 @@ Floor = tuple[Json, dict[str, Json]]
 HERE = Path(__file__).parent
 CONTRACT = HERE / "contract"
 SHIPPED = HERE.parent / "config" / "paytables"
+EXAMPLES = SHIPPED / "examples"
 
 SITE: Json = {
     "id": "demo", "name": "Demo Casino", "environment": "test", "currency": "USD",
@@ -44,6 +45,11 @@ _RESERVES = ("0%", "1%", "1.37%", "50%", "12.5%")
 _PARTIALS = ("10%", "20%", "33.3333%", "0.01%", "99.9999%", "50%", "1.37%")
 _ENVY = ("$1,000.00", "$5.00", "$0.07")
 _PAYS = ("$5,000.00", "$4.00", "300 for 1", "300 to 1", "7 to 1")
+_DATES: tuple[Json, ...] = (
+    {"valid_from": "1969-12-31"}, {"valid_from": "1970-01-01"}, {"valid_to": "1969-12-30"},
+    {"valid_from": "1969-12-01", "valid_to": "1969-12-31"},
+)
+"""Around the gaming day of time 0, which is an evening in New York."""
 _PARTS = ("mega", "major", "minor")
 
 
@@ -54,8 +60,34 @@ def contract_floor() -> Floor:
 
 
 def shipped_paytable(name: str) -> Json:
-    """One of the paytables that the product ships; raises FileNotFoundError."""
-    return tomllib.loads((SHIPPED / f"{name}.toml").read_text())
+    """One of the paytables or examples that the product ships; raises FileNotFoundError."""
+    path = SHIPPED / f"{name}.toml"
+    return tomllib.loads((path if path.exists() else EXAMPLES / f"{name}.toml").read_text())
+
+
+def named_floor(names: str, policies: dict[str, str]) -> Floor:
+    """Two linked tables of 6 seats, PG-01 and PG-02, on a shipped paytable, or on two (``a+b``: a spot for each).
+
+    A meter is named by its part, with two paytables by its paytable. ``policies`` go to every meter; a seed or rate
+    among them changes the paytables.
+    """
+    paytables = {name: shipped_paytable(name) for name in names.split("+")}
+    filed = {key: policies[key] for key in ("seed", "rate_of_progression", "reserve_rate") if key in policies}
+    policies = {key: choice for key, choice in policies.items() if key not in filed}
+    for figures in [part for paytable in paytables.values() for part in paytable["meter"].values()]:
+        figures |= filed
+    meters, spots = [], []
+    for name, paytable in paytables.items():
+        bound = {part: part if len(paytables) == 1 else name for part in paytable["meter"]}
+        meters += [meter(bound[part], name, part, **policies) for part in bound]
+        spots.append({"id": "progressive" if len(paytables) == 1 else name, "paytable": name, "meters": bound})
+    envy = {"envy_hand": "any-player"} if any("envy" in p for pt in paytables.values() for p in pt["prize"]) else {}
+    tables = [
+        {"id": name, "device": f"hub-{name}", "seats": 6, "pay_order": [1, 2, 3, 4, 5, 6], "decks": 3, "spot": spots}
+        | envy
+        for name in ("PG-01", "PG-02")
+    ]
+    return {"site": SITE, "meter": meters, "table": tables}, paytables
 
 
 def meter(name: str, paytable: str, part: str = "main", **policies: str) -> Json:
@@ -76,7 +108,7 @@ def random_floor(rng: Random) -> Floor:
     paytables = {made["id"]: made for made in (_paytable(rng, f"pt-{n}") for n in range(rng.choice((1, 1, 2, 3))))}
     meters: list[Json] = []
     tables = [_table(rng, number, paytables, meters) for number in range(1, rng.randint(1, 3) + 1)]
-    return {"site": SITE, "ledger": {"url": "sqlite:///ledger.db"}, "meter": meters, "table": tables}, {
+    return {"site": SITE, "meter": meters, "table": tables}, {
         name: paytable
         for name, paytable in paytables.items()
         if any(spot["paytable"] == name for table in tables for spot in table["spot"])
@@ -92,7 +124,7 @@ def _paytable(rng: Random, name: str) -> Json:
         "wager_returned": rng.random() < 0.5, "joker": "standard",
         "meter": rates,
         "prize": _prizes(rng, parts),
-    }
+    } | (rng.choice(_DATES) if rng.random() < 0.1 else {})
 
 
 def _seed(rng: Random) -> str:

@@ -1,7 +1,7 @@
 """Everything that is read from a ledger, on short read-only connections (DB-03). Never writes."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from controller.config import build
 from controller.floor import BOOTS_KEPT, Asked, Floor, Recalled
 from controller.floor_state import StateRow, plan_entries, read_back
+from controller.journal import Entry, Posting
 from controller.ledger.place import LedgerError, inspect_file, reading_engine
 from controller.ledger.schema import entry, posting, state
 from controller.plan import FloorPlan
@@ -127,23 +128,22 @@ class Reader:
 
     def entries(
         self, book: str, *, before: int | None = None, latest: int = 100, kinds: tuple[str, ...] = ()
-    ) -> list[Mapping[str, Any]]:
-        """Entries of a book, newest first, with their postings; bodies parsed."""
-        query = select(entry).where(entry.c.book == book)
+    ) -> list[Entry]:
+        """Entries of a book with their postings, newest first, at most ``latest``."""
+        query = select(*entry.c[:11]).where(entry.c.book == book)
         if before is not None:
             query = query.where(entry.c.number < before)
         if kinds:
             query = query.where(entry.c.kind.in_(kinds))
         with self._connected() as connection:
-            rows = connection.execute(query.order_by(entry.c.number.desc()).limit(latest)).mappings().all()
-            numbers = [row["number"] for row in rows]
+            rows = connection.execute(query.order_by(entry.c.number.desc()).limit(latest)).all()
             lines = connection.execute(
-                select(posting).where(posting.c.book == book, posting.c.entry.in_(numbers)).order_by(posting.c.line)
-            ).mappings().all()
-        by_entry: dict[int, list[Mapping[str, Any]]] = {}
+                select(*posting.c[1:]).where(posting.c.book == book, posting.c.entry.in_([row[1] for row in rows]))
+                .order_by(posting.c.line)).all()
+        by_entry: dict[int, list[Posting]] = {}
         for line in lines:
-            by_entry.setdefault(line["entry"], []).append(line)
-        return [dict(row) | {"body": json.loads(row["body"]), "postings": by_entry.get(row["number"], [])} for row in rows]
+            by_entry.setdefault(line[0], []).append(Posting(*line[2:]))
+        return [Entry(*row, tuple(by_entry.get(row[1], ()))) for row in rows]
 
     def close(self) -> None:
         """Nothing stays open."""

@@ -18,9 +18,14 @@ def make_templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters.update(cents=format_cents, microcents=format_microcents, rate=format_rate, count=_count)
+    templates.filters.update(cents=format_cents, microcents=format_microcents, rate=format_rate, count=_count, width=_width)
     return templates
 
 
 def _count(number: int) -> str:
     return f"{number:,}"
+
+
+def _width(text: str) -> int:
+    """How wide a figure is drawn: digits 56, points and commas 28, so that a sign's amount always fits its box."""
+    return sum(28 if mark in ".,: " else 56 for mark in text)

@@ -1,0 +1,211 @@
+"""The board: what is durable, kept as views for everybody to look at. Pure.
+
+It learns from batches after their commit, and at a start from the same rows and entries read back, so that nothing on it
+can be ahead of the ledger (I4, DI-07).
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from controller.floor_state import StateRow, meter_from
+from controller.journal import Entry
+from controller.money import format_cents
+from controller.plan import FloorPlan, MeterPlan, TablePlan
+from controller.refusal import WORDS, Refusal
+from controller.snapshot import AwardView, EnvyView, GameView, MeterView, Note, RowView, TableView
+
+GAMES_KEPT = 20
+AWARDS_KEPT = 50
+NOTES_KEPT = 100
+
+NOTICE_WORDS = {
+    "late-bet": ("a chip was laid after the lock-out", "the late bet does not count; give the chip back"),
+    "bet-removed": ("a locked bet was taken off its sensor", "look at the seat; call the supervisor"),
+    "no-lock-out": ("cards were dealt without a lock-out", "no progressive wager counts in this game; call the supervisor"),
+    "sensor-fault": ("a bet sensor does not work", "take no progressive wager at that seat; call the technician"),
+    "door-open": ("the unit's door was opened", "look who is at the unit; write it in the entry log"),
+    "door-closed": ("the unit's door was closed", "nothing to do"),
+}
+
+
+def game_key(table: str, game: int) -> str:
+    """The key of a game's awards."""
+    return f"{table}/{game}"
+
+
+class Board:
+    """Views of all books' durable state. ``version`` rises with every change."""
+
+    def __init__(self, plan: FloorPlan) -> None:
+        self.plan = plan
+        self.version = 0
+        self.entries: dict[str, int] = {}
+        self.stopped: dict[str, str] = {}
+        self._awards_pending: dict[str, int] = {}
+        self.meters: dict[str, MeterView] = {}
+        self.tables = {table.id: TableView(table, (), "") for table in plan.tables.values()}
+        self.awards: tuple[AwardView, ...] = ()
+        self.envy: tuple[EnvyView, ...] = ()
+        self.notes: tuple[Note, ...] = ()
+
+    @property
+    def awards_pending(self) -> int:
+        """How many awards wait for people, in all books."""
+        return sum(self._awards_pending.values())
+
+    def learn(self, book: str, entries: Iterable[Entry], states: Iterable[StateRow]) -> None:
+        """Take in a durable batch: entries in order, and the state rows that they changed."""
+        self.version += 1
+        latest: dict[str, int] = {}
+        entries = list(entries)
+        if entries:
+            self.entries[book] = entries[-1].number
+        at = {entry.number: entry.at for entry in entries if entry.kind == "hits"}
+        for entry in reversed(entries):  # of a long batch only what the board can show
+            if entry.kind == "lock" and entry.table is not None:
+                latest[entry.table] = latest.get(entry.table, 0) + 1
+        for entry in entries:
+            if entry.kind == "lock" and entry.table is not None:
+                latest[entry.table] -= 1
+                if latest[entry.table] >= GAMES_KEPT:
+                    continue
+            if entry.kind not in ("heard", "held", "opening", "init"):
+                self._entry(entry)
+        for row in states:
+            self._state(book, row, at)
+
+    def _state(self, book: str, row: StateRow, at: Mapping[int, int]) -> None:
+        made = json.loads(row.body)
+        if row.kind == "meter" and row.key in self.plan.meters:
+            self.meters[row.key] = meter_view(self.plan, self.plan.meters[row.key], made)
+        elif row.kind == "table" and row.key in self.tables:
+            self.tables[row.key] = replace(self.tables[row.key], loss=loss_words(made["loss"]))
+        elif row.kind == "book":
+            self.stopped[book] = made["stopped"]
+            self._awards_pending[book] = made["awards_pending"]
+        elif row.kind == "award":
+            table, game = row.key.rsplit("/", 1)
+            self._learn_awards(table, int(game), made, at.get(made["entry"], 0))
+
+    def _learn_awards(self, table: str, game: int, made: Mapping[str, Any], at: int) -> None:
+        plan = self.plan.tables.get(table)
+        if plan is None:
+            return
+        awards, envy = award_views(plan, game, made, at)
+        self.awards = (*reversed(awards), *[one for one in self.awards if (one.table, one.game) != (table, game)])
+        self.awards = self.awards[:AWARDS_KEPT]
+        self.envy = (*envy, *[one for one in self.envy if (one.table, one.game) != (table, game)])[:AWARDS_KEPT]
+        self._change_game(table, game, awards=awards, envy=envy)
+
+    def _change_game(self, table: str, game: int | None, **changes: Any) -> None:
+        view = self.tables.get(table)
+        if view is not None:
+            games = tuple([replace(one, **changes) if one.game == game else one for one in view.games])
+            self.tables[table] = replace(view, games=games)
+
+    def _entry(self, entry: Entry) -> None:
+        body = json.loads(entry.body)
+        table = entry.table or ""
+        if entry.kind == "lock" and table in self.tables:
+            self._lock(entry, table, body)
+        elif entry.kind == "count":
+            self._change_game(table, entry.game, chips=body["message"]["chips"])
+        elif entry.kind == "close":
+            self._change_game(table, entry.game, state="closed")
+        elif entry.kind == "void":
+            self._change_game(table, entry.game, state="void")
+        note = note_of(entry, body)
+        if note is not None:
+            self.notes = (note, *self.notes)[:NOTES_KEPT]
+
+    def _lock(self, entry: Entry, table: str, body: Mapping[str, Any]) -> None:
+        view = self.tables[table]
+        games = view.games
+        if body["opened"]:
+            games = tuple([replace(one, state="closed") if one.state == "open" else one for one in games])
+        wagers = tuple([(one["seat"], one["spot"], one["cents"]) for one in body["message"]["wagers"]])
+        state = "open" if body["opened"] else "late"
+        made = GameView(table, entry.game or 0, entry.at, state, wagers, None, (), ())
+        self.tables[table] = replace(view, games=(made, *games)[:GAMES_KEPT])
+
+
+def meter_view(plan: FloorPlan, meter: MeterPlan, made: Mapping[str, Any]) -> MeterView:
+    """A meter's view from its state row."""
+    state = meter_from(meter, dict(made))
+    tables = plan.linked_tables(meter.id)
+    feeds = [feed for name in tables for spot in plan.tables[name].spots for feed in spot.feeds if feed.meter == meter.id]
+    rows = []
+    for prize in meter.paytable.prizes:
+        count = state.row(prize.outcome)
+        rows.append(RowView(
+            prize.outcome, prize.label, count.hits, count.won, count.fixed, count.returned, count.envy))
+    return MeterView(
+        meter, state.display, state.reserve, state.overflow, state.pending, -state.players, -state.house, state.paid,
+        state.wagers, max((feed.rate_ppm for feed in feeds), default=0), tuple(rows), tables)
+
+
+def award_views(
+    plan: TablePlan, game: int, made: Mapping[str, Any], at: int
+) -> tuple[tuple[AwardView, ...], tuple[EnvyView, ...]]:
+    """A game's awards in pay order and its envy, from its state row."""
+    awards = []
+    for one in made["awards"]:
+        spot = plan.spot.get(one["spot"])
+        prize = spot.prizes.get(one["outcome"]) if spot is not None else None
+        label = prize.label if prize is not None else one["outcome"]
+        shares = tuple([(spot.meter_of.get(part, part) if spot else part, cents) for part, cents in one["meters"].items()])
+        awards.append(AwardView(
+            plan.id, game, one["seat"], one["spot"], one["outcome"], label, shares, one["fixed"], one["returned"],
+            made["entry"], at))
+    envy = tuple([EnvyView(plan.id, game, one["seat"], one["cents"]) for one in made["envy"]])
+    return tuple(awards), envy
+
+
+def loss_words(loss: Mapping[str, Any] | None) -> str:
+    """Why a table waits for people, in the floor's words."""
+    if loss is None:
+        return ""
+    if loss["kind"] == "loss":
+        count = loss["kept_first"] - loss["first"]
+        return f"the table unit lost {count} message{'s' if count > 1 else ''} (numbers {loss['first']} to {loss['kept_first'] - 1})"
+    return f"the table unit counted {loss['theirs']} wagers, the controller {loss['ours']}"
+
+
+def note_of(entry: Entry, body: Mapping[str, Any]) -> Note | None:
+    """What an entry tells people, or None."""
+    table, game = entry.table or "", f"game {entry.game}" if entry.game else ""
+    if entry.kind in ("refused", "fault"):
+        what, remedy = WORDS[Refusal(body["reason"])]
+        kind = "refusal" if entry.kind == "refused" else "fault"
+        where = _where(body.get("message", {}))
+        return Note(entry.at, kind, body["reason"], table, f"Not accepted{where}: {what}", remedy, entry.number)
+    if entry.kind == "notice":
+        message = body["message"]
+        what, remedy = NOTICE_WORDS[message["kind"]]
+        seat = f"seat {message['seat']}: " if message.get("seat") is not None else ""
+        return Note(entry.at, "notice", message["kind"], table, seat + what, remedy, entry.number)
+    if entry.kind == "count" and "difference" in body:
+        what = f"{game}: {body['message']['chips']} chips counted, {body['accepted']} wagers accepted"
+        return Note(entry.at, "alarm", "chip-difference", table, what, "count again; call the supervisor", entry.number)
+    if entry.kind == "hits" and body.get("apart"):
+        what = f"{game}: another game took from the meter in between; later hits are paid from the meter as it stood"
+        return Note(entry.at, "alarm", "settled-apart", table, what, "tell the players after the game closes", entry.number)
+    if entry.kind == "loss":
+        remedy = "keep the table closed for the progressive; two people accept it with `meterctl accept-loss`"
+        return Note(entry.at, "alarm", body["kind"], table, loss_words(body), remedy, entry.number)
+    if entry.kind == "stop":
+        remedy = "no wagers, no awards; call the technician: `meterctl verify`, then `meterctl clear`"
+        return Note(entry.at, "fault", "book-stopped", "", body["reason"], remedy, entry.number)
+    return None
+
+
+def _where(message: Mapping[str, Any]) -> str:
+    kind = {"lock": "lock-out", "hits": "hit", "count": "chip count"}.get(message.get("type", ""), message.get("type", ""))
+    return f" ({kind})" if kind and "malformed" not in message else ""
+
+
+def award_line(award: AwardView) -> str:
+    """One award in one line of text, for logs and tables."""
+    return f"{award.table} game {award.game} seat {award.seat}: {award.label}, {format_cents(award.total_cents)}"

@@ -1,0 +1,238 @@
+"""Proof of a ledger from itself alone: chain, sums, balances, keys and state; and a replay of every entry.
+
+``verify`` streams the rows once. ``replay`` runs every entry through the engine again, by the rules of its version and the
+configuration in force, and compares what comes out (design section 8).
+"""
+
+import json
+import sys
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from controller.config import build
+from controller.floor import Floor, Recalled
+from controller.floor_state import ACCOUNTS, read_back
+from controller.journal import RULES_VERSION, Entry, Posting
+from controller.ledger import chain
+from controller.ledger.place import LedgerError, inspect_file, reading_engine
+from controller.meter import BrokenInvariant
+
+_ROWS = 5_000
+_ENTRIES = text('SELECT * FROM entry WHERE book = :book ORDER BY number')
+_POSTINGS = text(
+    "SELECT entry, line, meter, account, microcents, balance FROM posting WHERE book = :book ORDER BY entry, line")
+
+
+class BadEntry(Exception):
+    """The first entry that does not hold, and why (exit code 1)."""
+
+    def __init__(self, book: str, number: int, why: str) -> None:
+        super().__init__(f"book {book}, entry {number}: {why}")
+        self.book, self.number, self.why = book, number, why
+
+
+class Verified(NamedTuple):
+    """What was proved of one book."""
+
+    book: str
+    entries: int
+    postings: int
+    head: str
+    replayed: bool
+
+
+def verify(path: Path, *, replay: bool = False) -> list[Verified]:
+    """Prove every book of a ledger; raises BadEntry for the first entry that is wrong, LedgerError for the file."""
+    inspect_file(path)
+    engine = reading_engine(path)
+    try:
+        with engine.connect() as connection:
+            problem = connection.exec_driver_sql("PRAGMA quick_check").scalar()
+            if problem != "ok":
+                raise LedgerError(f"{path}: the database file is damaged: {problem}; keep it and restore a backup")
+            found = connection.exec_driver_sql("SELECT DISTINCT book FROM entry").scalars().all()
+            named = connection.exec_driver_sql("SELECT DISTINCT book FROM state").scalars().all()
+            books = sorted({*found, *named})
+            return [_verify_book(connection, book, replay) for book in books]
+    except SQLAlchemyError as wrong:
+        raise LedgerError(f"{path}: cannot be read: {getattr(wrong, 'orig', None) or wrong}") from wrong
+    finally:
+        engine.dispose()
+
+
+def _verify_book(connection: Connection, book: str, replay: bool) -> Verified:
+    balances: dict[tuple[str, str], int] = {}
+    again = _Replay(book) if replay else None
+    previous, number, lines = chain.START, 0, 0
+    for row, postings in _read(connection, book):
+        _entry_book, entry_number, at, kind, table, game, device, boot, seq, rules, body, before, hashed = row
+        if entry_number != number + 1:
+            raise BadEntry(book, entry_number, f"entry {number + 1} is missing")
+        number = entry_number
+        if before != previous:
+            raise BadEntry(book, number, "it does not name the hash of the entry before it")
+        previous = chain.link(before, book, number, at, kind, table, game, device, boot, seq, rules, body, postings)
+        if previous != hashed:
+            raise BadEntry(book, number, "its content does not match its hash")
+        if postings:
+            _check_postings(book, number, postings, balances)
+            lines += len(postings)
+        if again is not None:
+            made = Entry(book, number, at, kind, table, game, device, boot, seq, rules, body,
+                         tuple([Posting(*posting) for posting in postings]))
+            again.entry(made)
+    _check_states(connection, book, number, previous, balances)
+    if again is not None:
+        again.compare_states(connection)
+    return Verified(book, number, lines, previous.hex(), replay)
+
+
+def _read(connection: Connection, book: str) -> Iterator[tuple[Any, list[tuple[str, str, int, int]]]]:
+    """Every entry with its postings, streamed side by side from two cursors of one snapshot."""
+    stream = connection.execution_options(stream_results=True, yield_per=_ROWS)
+    lines = _posting_rows(stream, book)
+    following = next(lines, None)
+    for row in _driver_rows(stream, _ENTRIES, book):
+        number, postings = row[1], []
+        while following is not None and following[0] <= number:
+            if following[0] < number or following[1] != len(postings):
+                raise BadEntry(book, following[0], "it has a posting too many, or one is missing")
+            postings.append(following[2:])
+            following = next(lines, None)
+        yield row, postings
+    if following is not None:
+        raise BadEntry(book, following[0], "there is a posting without its entry")
+
+
+def _posting_rows(connection: Connection, book: str) -> Iterator[Any]:
+    return _driver_rows(connection, _POSTINGS, book)
+
+
+def _driver_rows(connection: Connection, query: Any, book: str) -> Iterator[Any]:
+    """The driver's own tuples, fetched in pieces: twice as quick as row objects over millions of rows."""
+    cursor = connection.execute(query, {"book": book}).cursor
+    while cursor is not None and (rows := cursor.fetchmany(_ROWS)):
+        yield from rows
+
+
+def _check_postings(
+    book: str, number: int, postings: list[tuple[str, str, int, int]], balances: dict[tuple[str, str], int]
+) -> None:
+    sums: dict[str, int] = {}
+    for meter, account, microcents, balance in postings:
+        sums[meter] = sums.get(meter, 0) + microcents
+        now = balances.get((meter, account), 0) + microcents
+        if now != balance or account not in ACCOUNTS:
+            raise BadEntry(book, number, f"the balance of {meter} {account} is {balance}, but its postings make {now}")
+        balances[meter, account] = now
+    for meter, total in sums.items():
+        if total:
+            raise BadEntry(book, number, f"its postings for {meter} do not sum to zero but to {total} microcents")
+
+
+def _check_states(
+    connection: Connection, book: str, number: int, head: bytes, balances: dict[tuple[str, str], int]
+) -> None:
+    """The state rows that a start trusts say the same as the entries."""
+    rows = connection.execute(
+        text("SELECT kind, key, number, body FROM state WHERE book = :book AND kind IN ('head', 'meter')"),
+        {"book": book}).all()
+    heads = [json.loads(row.body) for row in rows if row.kind == "head"]
+    if heads != [{"hash": head.hex(), "number": number}]:
+        raise BadEntry(book, number, "it is not the last entry that the ledger had: entries are missing at the end")
+    seen = set()
+    for row in rows:
+        if row.kind == "meter":
+            made = json.loads(row.body)
+            seen.add(row.key)
+            for account in ACCOUNTS:
+                if made[account] != balances.get((row.key, account), 0):
+                    raise BadEntry(book, row.number, f"the kept balance of {row.key} {account} is not its postings'")
+    missing = {meter for meter, _ in balances} - seen
+    if missing:
+        raise BadEntry(book, number, f"there is no kept state for {', '.join(sorted(missing))}")
+
+
+class _Replay:
+    """Runs a book's entries through the engine again and compares them one by one."""
+
+    def __init__(self, book: str) -> None:
+        self._book = book
+        self._floor: Floor | None = None
+        self._made: deque[Entry] = deque()
+
+    def entry(self, entry: Entry) -> None:
+        """Recompute one entry; raises BadEntry when the engine makes another."""
+        if entry.rules != RULES_VERSION:
+            raise BadEntry(self._book, entry.number, f"it was made by rules version {entry.rules}, unknown here")
+        if not self._made:
+            try:
+                self._do(entry, json.loads(entry.body))
+            except (BrokenInvariant, KeyError, TypeError, ValueError) as wrong:
+                raise BadEntry(self._book, entry.number, f"it cannot be replayed: {wrong}") from wrong
+        if not self._made:
+            raise BadEntry(self._book, entry.number, "replayed, it would make no entry")
+        made = self._made.popleft()
+        if made != entry:
+            different = [name for name in Entry._fields if getattr(made, name) != getattr(entry, name)]
+            raise BadEntry(self._book, entry.number, f"replayed, it differs in {', '.join(different)}")
+
+    def _do(self, entry: Entry, body: Any) -> None:
+        floor = self._floor
+        if entry.kind == "init":
+            floor = self._floor = Floor(self._book)
+            floor.enter("init", entry.at, body=body)
+        elif floor is None:
+            raise ValueError("the book does not begin with its first entry")
+        elif entry.kind == "config":
+            plan = build(body["document"])
+            floor.configure(plan, entry.at)
+        elif entry.kind == "opening":
+            floor.open_meter(floor.meters[body["meter"]], entry.at)
+        elif entry.kind == "heard":
+            floor.hear(str(entry.device), str(entry.boot), entry.at)
+        elif entry.kind == "loss":
+            self._hold(floor, entry, body)
+        elif entry.kind == "loss-accepted":
+            floor.accept_loss(str(entry.table), body["reason"], entry.at)
+        elif entry.kind == "stop":
+            floor.stop(body["reason"], entry.at)
+        elif entry.kind == "clear":
+            floor.clear(body["reason"], entry.at)
+        else:
+            self._take(floor, entry, body)
+        self._made.extend(floor.entries)
+        floor.entries.clear()
+        floor.forget(floor.number, boots_kept=sys.maxsize)
+
+    def _take(self, floor: Floor, entry: Entry, body: Any) -> None:
+        device, boot = str(entry.device), str(entry.boot)
+        seq = entry.seq if entry.seq is not None else body["seq"]
+        if entry.kind == "fault":  # what it differed from may be long forgotten
+            for asked in floor.asks(read_back(device, boot, seq, body["message"])):
+                floor.remember(asked, Recalled(None, "something else"))
+        floor.take(read_back(device, boot, seq, body["message"]), entry.at)
+
+    def _hold(self, floor: Floor, entry: Entry, body: Any) -> None:
+        device, boot = str(entry.device), body["boot"]
+        if body["kind"] == "loss":
+            floor.lose(device, boot, body["first"], body["kept_first"], entry.at)
+        else:
+            floor.differ(device, boot, body["theirs"], body["ours"], entry.at)
+
+    def compare_states(self, connection: Connection) -> None:
+        """The kept state of every meter, table, boot and award is what the replay ends with."""
+        floor = self._floor
+        if floor is None:
+            return
+        query = text("SELECT kind, key, body FROM state WHERE book = :book AND kind <> 'head'")
+        kept = {(row.kind, row.key): row.body for row in connection.execute(query, {"book": self._book})}
+        made = {(row.kind, row.key): row.body for row in floor.drain()[1]}
+        for kind, key in sorted(kept.keys() | made.keys()):
+            if kept.get((kind, key)) != made.get((kind, key)):
+                raise BadEntry(self._book, floor.number, f"the kept state of {kind} {key} is not what replay makes")
