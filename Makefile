@@ -7,7 +7,7 @@ SHELL := /bin/bash
 PYTHON := .venv/bin/python
 # Two workers: much of the suite waits on real processes, and a CI machine has two cores. PYTEST_ARGS adds options.
 PYTEST := $(PYTHON) -m pytest -n 2 --dist loadfile
-CHECKS := tests/test_imports.py tests/test_style.py tests/test_units.py $(wildcard tests/test_docs.py tests/test_protocol_doc.py)
+CHECKS := tests/test_imports.py tests/test_style.py tests/test_units.py $(wildcard tests/test_*doc*.py)
 
 help: ## Print this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/\1:\2/p' $(MAKEFILE_LIST) | while IFS=: read -r word meaning; do printf '  make %-11s %s\n' "$$word" "$$meaning"; done

@@ -64,7 +64,10 @@ def build(document: Mapping[str, Any]) -> FloorPlan:
     """The floor of a document kept in a ledger (``FloorPlan.document``); raises ``ConfigError``. Pure."""
     problems = Problems()
     written = document.get("paytable")
-    paytables = written if isinstance(written, Mapping) else {}
+    paytables = dict(written) if isinstance(written, Mapping) else {}
+    for name in [name for name, sheet in paytables.items() if not isinstance(sheet, Mapping)]:
+        problems.add(_LEDGER, f"paytable {shown(name)}", "not a table", "restore the ledger from its backup")
+        del paytables[name]
     kept = {**document, "site": _without_folder(document.get("site"))}
     plan = _read_floor(kept, _LEDGER, _Sheets(paytables, {}, paytables, set()), problems)
     if plan is None:

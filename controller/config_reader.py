@@ -197,13 +197,14 @@ class Section:
         self.refuse(key, "missing", remedy)
 
     def text(self, key: str, default: str | None = None) -> str:
-        """Printable text of 1 to 200 characters."""
+        """Printable text of 1 to 200 characters; empty only where the default is empty too."""
         found = self.raw.get(key, default)
+        low = 0 if default == "" else 1
         if found is None:
             self.missing(key, f'write {key} = "..."')
         elif not isinstance(found, str):
             self.refuse(key, f"{shown(found)} is not text", "put it in quotes")
-        elif found is not default and not (1 <= len(found) <= 200 and found.isprintable()):
+        elif found != default and not (low <= len(found) <= 200 and found.isprintable()):
             self.refuse(key, "not 1 to 200 printable characters", "write it on one line, without control characters")
         else:
             return found

@@ -67,6 +67,10 @@ class Taken(NamedTuple):
     added: Mapping[str, Any] | None = None
     meters: tuple[tuple[str, int, int, int, int], ...] | None = None
     first: str = ""
+    lock: bool = False
+    """Whether it was a lock-out."""
+    posted_before: bool = False
+    """A fault against a message that is durable (not against one that is held)."""
 
     def answer(self) -> dict[str, Any]:
         """The JSON answer (contract README, answers 2 to 4)."""
@@ -286,7 +290,7 @@ class Floor:
         digest = _digest(content(message))
         if known[0] == digest:
             return Taken(message.device, message.boot, message.seq, "duplicate", first=known[1])
-        return self._fault(boot, message, digest, at)
+        return self._fault(boot, message, digest, at)._replace(posted_before=True)
 
     def _fault(self, boot: Boot, message: Numbered, digest: bytes, at: int) -> Taken:
         """The same number with other content: kept as evidence, once for each content."""
@@ -321,7 +325,8 @@ class Floor:
             reason = done.value
             body = canonical({"message": written(message), "reason": reason})
             entry = self._enter_of("refused", message, at, body)
-            taken = Taken(message.device, message.boot, message.seq, "refused", reason, entry.number, meters=())
+            taken = Taken(message.device, message.boot, message.seq, "refused", reason, entry.number, meters=(),
+                          lock=isinstance(message, Lock))
         else:
             added = canonical(done.body)[1:]
             body = f'{{"message":{text}' + ("," if done.body else "") + added

@@ -152,9 +152,10 @@ def meter_row(meter: Meter) -> dict[str, Any]:
 
 def meter_from(plan: MeterPlan, made: dict[str, Any]) -> Meter:
     """A meter from its state."""
+    accounts = {account: made[account] for account in ACCOUNTS}
     return Meter(
         plan,
-        *[made[account] for account in ACCOUNTS],
+        **accounts,
         wagers=made["wagers"],
         rows={outcome: RowCount(*row) for outcome, row in made["rows"].items()},
         kept={

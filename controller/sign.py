@@ -263,8 +263,11 @@ def _standing_awards(sign: SignPlan, snapshot: Snapshot, now: int) -> list[Award
     """Awards of the last minute on this sign's table or meters, newest first, the largest of a moment first."""
 
     def stands(award: AwardView) -> bool:
+        table = snapshot.plan.tables.get(award.table)
+        if table is None:  # it was taken off the floor
+            return False
         mine = award.table == sign.table or any(meter in sign.meters for meter, _ in award.meters)
-        large = _prize_cents(award) >= max(1, snapshot.plan.tables[award.table].sign_from_cents)
+        large = _prize_cents(award) >= max(1, table.sign_from_cents)
         return mine and large and now - award.at < PENDING_US
 
     return sorted(filter(stands, snapshot.awards), key=lambda award: (-award.at, -_prize_cents(award)))

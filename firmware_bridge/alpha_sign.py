@@ -15,6 +15,7 @@ import socket
 import struct
 import termios
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import serial
@@ -249,7 +250,7 @@ class AlphaLine:
             except (OSError, termios.error) as failure:
                 if self._ended:
                     return
-                self._lost(failure)
+                await self._lost(failure)
                 await asyncio.sleep(_BACKOFF_S[min(self._failures, len(_BACKOFF_S)) - 1])
 
     async def _serve(self) -> None:
@@ -312,8 +313,9 @@ class AlphaLine:
             _log.warning("sign on %s could not be told NOT LIVE: %s", self._name, str(failure) or "it takes nothing")
             return False
         finally:
-            self._close()
-        self._told, self._told_at, self._up = "NOT LIVE", self._utc_now(), False
+            self._up = False
+            await self._close()
+        self._told, self._told_at = "NOT LIVE", self._utc_now()
         return True
 
     async def _connect(self) -> serial.Serial | socket.socket:
@@ -326,22 +328,19 @@ class AlphaLine:
             _log.info("sign on %s is told", self._name)
         self._up, self._failures = True, 0
 
-    def _lost(self, failure: Exception) -> None:
-        self._close()
+    async def _lost(self, failure: Exception) -> None:
+        await self._close()
         if self._up is not False:
             _log.warning("sign on %s is lost: %s; it is tried again", self._name, failure)
         self._up = False
         self._failures += 1
 
-    def _close(self) -> None:
+    async def _close(self) -> None:
         port, self._port = self._port, None
-        if port is None:
-            return
-        with contextlib.suppress(OSError, termios.error):
-            # Closing a port waits for what it still holds, up to 30 s when flow control stops it.
-            if isinstance(port, serial.Serial) and _unsent(port):
-                port.reset_output_buffer()
-        port.close()
+        if port is not None:
+            # In a thread, and not waited for to its end: an adapter that hangs must hold up nobody.
+            closing = asyncio.get_running_loop().run_in_executor(None, _close_port, port)
+            await asyncio.wait({closing}, timeout=GAP_S)
 
 
 def _now() -> float:
@@ -350,7 +349,7 @@ def _now() -> float:
 
 async def _open(port: str, baud: int, bits: int, parity: str, stop: int) -> serial.Serial | socket.socket:
     if not port.startswith("tcp://"):
-        return serial.Serial(port, baud, bits, parity, stop, timeout=0, write_timeout=0, exclusive=True)
+        return await asyncio.to_thread(_open_serial, port, baud, bits, parity, stop)
     host, _, number = port.removeprefix("tcp://").rpartition(":")
     loop = asyncio.get_running_loop()
     found = await loop.getaddrinfo(host.strip("[]"), int(number), type=socket.SOCK_STREAM)
@@ -361,6 +360,21 @@ async def _open(port: str, baud: int, bits: int, parity: str, stop: int) -> seri
         await asyncio.wait_for(loop.sock_connect(made, address), STUCK_S)
         stack.pop_all()
     return made
+
+
+def _open_serial(port: str, baud: int, bits: int, parity: str, stop: int) -> serial.Serial:
+    if Path(port).resolve().is_relative_to("/dev/pts"):
+        # A pseudo-terminal carries whole bytes without parity, and refuses to be asked for it twice.
+        bits, parity = 8, "N"
+    return serial.Serial(port, baud, bits, parity, stop, timeout=0, write_timeout=0, exclusive=True)
+
+
+def _close_port(port: serial.Serial | socket.socket) -> None:
+    with contextlib.suppress(OSError, termios.error):
+        # Closing a port waits for what it still holds, up to 30 s when flow control stops it.
+        if isinstance(port, serial.Serial) and _unsent(port):
+            port.reset_output_buffer()
+    port.close()
 
 
 def _unsent(port: serial.Serial | socket.socket) -> int:

@@ -165,7 +165,7 @@ def _step(number: int, line: str) -> Step:
     if type(written) is not dict:
         raise WrongField('write one action as an object, such as {"wait": 1.0}')
     force = written.pop("force", False)
-    if len(written) != 1 or type(force) is not bool:
+    if len(written) != 1 or type(force) is not bool or (force and "lock" not in written):
         raise WrongField('write exactly one action a line, and beside "lock" at most "force": true')
     ((action, argument),) = written.items()
     if action not in _CHECKS:

@@ -1,4 +1,4 @@
-"""A simulated Alpha LED sign: reads frames, keeps its files, says what is lit. Written from protocols/alpha-sign.md alone."""
+"""A simulated Alpha LED sign: reads frames, keeps its files, says what is lit. From protocols/alpha-sign.md alone."""
 
 import asyncio
 import os
@@ -54,17 +54,17 @@ class Panel:
         if body == b"E$":
             self.__dict__.update(_sizes={}, strings={}, _text=None, _cleared=True)
         elif body.startswith(b"E$") and self._cleared:
-            self._sizes = {label.decode(): int(size, 16) for label, _, _, size, _ in _FILE.findall(body[2:])}
+            self._sizes = {label.decode("latin-1"): int(size, 16) for label, _, _, size, _ in _FILE.findall(body[2:])}
             self._cleared = False
         elif body.startswith(b"E.S"):
-            self._sequence = rest[3:].decode()
+            self._sequence = rest[3:].decode("latin-1")
         elif command == b"A" and rest[:1] == b"0":
             self._priority = rest[1:] or None
-        elif command == b"A" and len(rest) - 1 <= self._sizes.get(rest[:1].decode(), 0):
+        elif command == b"A" and len(rest) - 1 <= self._sizes.get(rest[:1].decode("latin-1"), 0):
             self._text = rest[1:]
-        elif command == b"G" and rest[:1].decode() in self._sizes:
-            fits = len(rest) - 1 <= self._sizes[rest[:1].decode()]
-            self.strings[rest[:1].decode()] = rest[1:].decode() if fits else ""
+        elif command == b"G" and rest[:1].decode("latin-1") in self._sizes:
+            fits = len(rest) - 1 <= self._sizes[rest[:1].decode("latin-1")]
+            self.strings[rest[:1].decode("latin-1")] = rest[1:].decode("latin-1") if fits else ""
 
     @property
     def priority(self) -> str:
@@ -81,7 +81,7 @@ class Panel:
     def _render(self, message: bytes | None) -> str:
         if message is None:
             return ""
-        plain = re.sub(rb"\x1b..|\x1e.|\x1c.", b"", message, flags=re.DOTALL).decode()
+        plain = re.sub(rb"\x1b..|\x1e.|\x1c.", b"", message, flags=re.DOTALL).decode("latin-1")
         called = re.sub(r"\x10(.)", lambda call: self.strings.get(call[1], ""), plain)
         return called.replace("\x0c", " | ")
 

@@ -75,7 +75,7 @@ def named_floor(names: str, policies: dict[str, str]) -> Floor:
     filed = {key: policies[key] for key in ("seed", "rate_of_progression", "reserve_rate") if key in policies}
     policies = {key: choice for key, choice in policies.items() if key not in filed}
     for figures in [part for paytable in paytables.values() for part in paytable["meter"].values()]:
-        figures |= filed
+        figures.update(filed)
     meters, spots = [], []
     for name, paytable in paytables.items():
         bound = {part: part if len(paytables) == 1 else name for part in paytable["meter"]}
@@ -104,15 +104,18 @@ def plan_of(floor: Floor) -> FloorPlan:
 
 
 def random_floor(rng: Random) -> Floor:
-    """1 to 3 tables with 1 or 2 spots on 1 to 3 paytables of 1 to 3 parts; any mixture of policies."""
-    paytables = {made["id"]: made for made in (_paytable(rng, f"pt-{n}") for n in range(rng.choice((1, 1, 2, 3))))}
+    """1 to 3 tables with 1 or 2 spots on 1 to 3 paytables of 1 to 3 parts; any mixture of policies.
+
+    Two in five are one link: three tables of one paytable on the same meters, which take from one another.
+    """
+    linked = rng.random() < 0.4
+    count = 1 if linked else rng.choice((1, 2, 3))
+    paytables = {made["id"]: made for made in (_paytable(rng, f"pt-{n}") for n in range(count))}
     meters: list[Json] = []
-    tables = [_table(rng, number, paytables, meters) for number in range(1, rng.randint(1, 3) + 1)]
-    return {"site": SITE, "meter": meters, "table": tables}, {
-        name: paytable
-        for name, paytable in paytables.items()
-        if any(spot["paytable"] == name for table in tables for spot in table["spot"])
-    }
+    numbers = range(1, (3 if linked else rng.randint(1, 3)) + 1)
+    tables = [_table(rng, number, paytables, meters, 0.0 if linked else 0.3) for number in numbers]
+    used = {spot["paytable"] for table in tables for spot in table["spot"]}
+    return {"site": SITE, "meter": meters, "table": tables}, {name: paytables[name] for name in sorted(used)}
 
 
 def _paytable(rng: Random, name: str) -> Json:
@@ -155,13 +158,13 @@ def _prizes(rng: Random, parts: list[str]) -> list[Json]:
     return rows
 
 
-def _table(rng: Random, number: int, paytables: dict[str, Json], meters: list[Json]) -> Json:
+def _table(rng: Random, number: int, paytables: dict[str, Json], meters: list[Json], alone: float) -> Json:
     seats = rng.randint(2, 7)
     order = list(range(1, seats + 1))
     rng.shuffle(order)
     used = [rng.choice(list(paytables.values())) for _ in range(rng.choice((1, 1, 2)))]
     spots = [
-        {"id": f"spot-{place}", "paytable": paytable["id"], "meters": _bind(rng, paytable, meters)}
+        {"id": f"spot-{place}", "paytable": paytable["id"], "meters": _bind(rng, paytable, meters, alone)}
         for place, paytable in enumerate(used)
     ]
     table: Json = {
@@ -173,12 +176,12 @@ def _table(rng: Random, number: int, paytables: dict[str, Json], meters: list[Js
     return table
 
 
-def _bind(rng: Random, paytable: Json, meters: list[Json]) -> Json:
-    """A meter for every part: mostly one that exists already (a link), sometimes a new one."""
+def _bind(rng: Random, paytable: Json, meters: list[Json], alone: float) -> Json:
+    """A meter for every part: one that exists already (a link), or by the chance ``alone`` a new one."""
     bound = {}
     for part in paytable["meter"]:
         fitting = [m["id"] for m in meters if (m["paytable"], m["part"]) == (paytable["id"], part)]
-        if not fitting or rng.random() < 0.12:
+        if not fitting or rng.random() < alone:
             meters.append(_random_meter(rng, f"m-{len(meters)}", paytable, part))
             fitting = [meters[-1]["id"]]
         bound[part] = rng.choice(fitting)
@@ -191,7 +194,9 @@ def _random_meter(rng: Random, name: str, paytable: Json, part: str) -> Json:
     above = rng.choice((1, 17, 100, 5_000))
     if rng.random() < 0.5:
         made["limit"] = written(seed + above)
-    if rng.random() < 0.3:
+    elif rng.random() < 0.06:
+        made["base"] = rng.choice(("$8,999,999,990.00", "$8,999,999,999.50"))
+    if "base" not in made and rng.random() < 0.3:
         made["base"] = written(seed + rng.choice((-1, -30, 0, above, above // 2)))
     if rng.random() < 0.15:
         made["unreasonable_contribution"] = rng.choice(("$0.50", "$2.00"))

@@ -7,7 +7,7 @@
     table PG-01: ACTION                  that table from here on; ``table PG-01 number 3: ...`` gives the message's
                                          number, ``table PG-01 old boot: ...`` sends it from before the last restart
     ACTION                               of the same table
-        seats 1 2 3 wager [$5.00] [on SPOT ...] [in 20 games]
+        seats 1 2 3 wager [$5.00] [on SPOT ...] [; seat 4 wagers ...] [in 20 games]
         nobody wagers | closes | voids | counts 4 chips | restarts | reports door-open | sends it again
         seat 1 hits OUTCOME [on SPOT] [in the game of number 1]
         seat 5 holds OUTCOME [on SPOT]   without a wager: envy only
@@ -182,12 +182,20 @@ def _has(house: House, table: str, seats: str, paid: str | None, envy: str | Non
     house.change_table(table, keys)
 
 
-def _wager(house: House, seats: str, each: str | None, spots: str | None, games: str | None) -> None:
+_WAGER = re.compile(r"seats? ([\d ]+?) wagers?(?: (\$\S+))?(?: on ([\w -]+))?")
+
+
+def _wager(house: House, said: str, games: str | None) -> None:
     for _ in range(int(games or 1)):
-        wagers = [
-            {"seat": int(seat), "spot": spot, "cents": int(money(each or house.wager(spot)))}
-            for seat in seats.split() for spot in house.spots(spots)
-        ]
+        wagers = []
+        for group in said.split("; "):
+            if not (match := _WAGER.fullmatch(group)):
+                raise WrongScenario(f"no wager: {group}")
+            seats, each, spots = match.groups()
+            wagers += [
+                {"seat": int(seat), "spot": spot, "cents": int(money(each or house.wager(spot)))}
+                for seat in seats.split() for spot in house.spots(spots)
+            ]
         house.send({"type": "lock", "wagers": wagers})
 
 
@@ -199,7 +207,7 @@ def _hit(
     hit: Json = {"seat": int(seat), "spot": house.spots(spot)[0], "outcome": outcome}
     house.hits.append(hit | ({"envy_only": True} if way == "holds" else {}))
     if game:
-        house.hits_game = (house.hub().boots[-1], int(game))
+        house.hits_game = (house.hub().boots[-2 if house.old_boot else -1], int(game))
 
 
 def _restart(house: House) -> None:
@@ -265,7 +273,7 @@ def shown(microcents: int) -> str:
 
 
 _ACTION: list[tuple[str, Callable[..., None]]] = [
-    (r"seats? ([\d ]+?) wagers?(?: (\$\S+))?(?: on ([\w -]+?))?(?: in (\d+) games)?", _wager),
+    (r"(seats? [\d ]+ wagers?.*?)(?: in (\d+) games)?", _wager),
     (r"nobody wagers", lambda house: house.send({"type": "lock", "wagers": []})),
     (r"closes", lambda house: house.send({"type": "close"})),
     (r"voids", lambda house: house.send({"type": "void", "reason": "misdeal"})),

@@ -227,7 +227,7 @@ def test_an_acknowledgement_that_moves_on_starts_the_waits_again() -> None:
     hub.notice("door-open"), hub.notice("door-closed")
     hub.tick(0.0), hub.tick(1.0), hub.tick(3.0)
     hub.received(Ack(hub.boot, 1), 5.0)
-    assert [seqs(hub.tick(5.9)), seqs(hub.tick(6.0))] == [[], [2]]
+    assert [seqs(hub.tick(at)) for at in (5.9, 6.0, 7.9, 8.0)] == [[], [2], [], [2]]
 
 
 @pytest.mark.parametrize("kind", ["ack", "refused", "fault"])
@@ -415,6 +415,14 @@ def test_a_lock_without_a_list_takes_the_chips_that_lie_there_at_the_spots_worth
     ]
 
 
+def test_the_dealer_takes_the_chips_off_the_sensors_to_count_them() -> None:
+    hub = hub_in_play()
+    hub.bet(1, "progressive")
+    hub.lock()
+    hub.count()
+    assert hub.bets == set()
+
+
 def test_a_refused_lock_opens_no_round_and_leaves_the_one_before_open() -> None:
     hub = hub_in_play()
     hub.lock([Wager(1, "progressive", 500)])
@@ -445,6 +453,13 @@ def test_after_a_restart_the_dealer_goes_on_with_the_round_the_host_names() -> N
     hub.received(Welcome((), OpenRound(first, 7, (Wager(1, "progressive", 500),))), 1.0)
     hub.hits([Hit(1, "progressive", "royal")])
     assert numbered(hub.tick(1.0)) == [Hits("hub-01", hub.boot, 1, 7, (Hit(1, "progressive", "royal"),), first)]
+
+
+def test_an_old_welcome_does_not_take_away_the_round_the_dealer_has_opened_since() -> None:
+    hub = hub_in_play()
+    hub.received(Ack(hub.boot, hub.lock([])), 0.1)
+    hub.received(WELCOME, 0.2)
+    assert hub.round == OpenRound(hub.boot, 1, ())
 
 
 def test_after_a_restart_a_kept_close_still_ends_the_round_the_host_thinks_open() -> None:

@@ -113,8 +113,8 @@ def prize(paytable: Paytable, outcome: str) -> Prize:
     return next(row for row in paytable.prizes if row.outcome == outcome)
 
 
-def printed_rows(number: int) -> list[tuple[str, str, int, tuple[tuple[str, int], ...], int]]:
-    rows = []
+def printed_rows(number: int) -> list[tuple[object, ...]]:
+    rows: list[tuple[object, ...]] = []
     for line in ROWS[number].strip().splitlines():
         outcome, label, pay, share, envy = (cell.strip() for cell in line.split("|"))
         shares = (("main", int(share.rstrip("%")) * 10_000),) if share else ()

@@ -245,6 +245,10 @@ def test_an_award_of_another_link_does_not_stand() -> None:
     assert show(LINK_SIGN, with_awards(other), NOW, None).win is None
 
 
+def test_an_award_of_a_table_that_left_the_floor_does_not_stand() -> None:
+    assert show(LINK_SIGN, with_awards(award("PG-09", 1, 1, NOW)), NOW, None).win is None
+
+
 def test_the_win_says_only_what_the_award_is_due_d_10() -> None:
     due = award("PG-01", 1, 1, NOW)
     win = show(LINK_SIGN, with_awards(due), NOW, None).win

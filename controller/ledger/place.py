@@ -22,6 +22,10 @@ class LedgerError(Exception):
     """A ledger cannot be used: what, where, and what to do now (exit code 3)."""
 
 
+class BrokenLedger(LedgerError):
+    """The ledger holds what the engine says it cannot (a key or number twice): a broken invariant, not weather."""
+
+
 def ledger_url(place: str) -> URL:
     """The URL of a ledger given as a path or a URL, relative to the working folder."""
     if "://" in place:

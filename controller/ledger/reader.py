@@ -143,7 +143,7 @@ class Reader:
         by_entry: dict[int, list[Posting]] = {}
         for line in lines:
             by_entry.setdefault(line[0], []).append(Posting(*line[2:]))
-        return [Entry(*row, tuple(by_entry.get(row[1], ()))) for row in rows]
+        return [Entry(*row[:11], postings=tuple(by_entry.get(row[1], ()))) for row in rows]
 
     def close(self) -> None:
         """Nothing stays open."""

@@ -98,7 +98,8 @@ def _read(connection: Connection, book: str) -> Iterator[tuple[Any, list[tuple[s
     lines = _posting_rows(stream, book)
     following = next(lines, None)
     for row in _driver_rows(stream, _ENTRIES, book):
-        number, postings = row[1], []
+        number = row[1]
+        postings: list[tuple[str, str, int, int]] = []
         while following is not None and following[0] <= number:
             if following[0] < number or following[1] != len(postings):
                 raise BadEntry(book, following[0], "it has a posting too many, or one is missing")

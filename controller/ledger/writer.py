@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy import Engine
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import Engine, update
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from controller.floor_state import StateRow, canonical
 from controller.journal import Entry
 from controller.ledger import chain, schema
-from controller.ledger.place import LedgerError, inspect_file, writing_engine
+from controller.ledger.place import BrokenLedger, LedgerError, inspect_file, writing_engine
 
 
 class Batch(NamedTuple):
@@ -92,9 +92,19 @@ class Writer:
                     connection.exec_driver_sql(self._posting, postings)
                 if states:
                     connection.exec_driver_sql(self._state, states)
+        except IntegrityError as wrong:
+            raise BrokenLedger(f"the ledger already holds a key or number that was to be new: {wrong.orig}") from wrong
         except SQLAlchemyError as wrong:
-            raise LedgerError(f"the ledger could not be written: {getattr(wrong, 'orig', None) or wrong}") from wrong
+            raise LedgerError(str(getattr(wrong, "orig", None) or wrong)) from wrong
         self.heads = heads
+
+    def probe(self) -> None:
+        """Write durably without changing anything; raises LedgerError when the ledger cannot be written."""
+        try:
+            with self._engine.begin() as connection:
+                connection.execute(update(schema.state).where(schema.state.c.kind == "head").values(kind="head"))
+        except SQLAlchemyError as wrong:
+            raise LedgerError(str(getattr(wrong, "orig", None) or wrong)) from wrong
 
     def close(self) -> None:
         """Close the connection."""
@@ -110,7 +120,7 @@ def _rows(
     book = batch.book
     for entry in batch.entries:
         if entry.number != number + 1:
-            raise LedgerError(f"book {book}: entry {entry.number} does not follow entry {number}")
+            raise BrokenLedger(f"book {book}: entry {entry.number} does not follow entry {number}")
         number = entry.number
         hashed = chain.link(previous, *entry)
         entries.append((*entry[:11], previous, hashed))

@@ -1,6 +1,6 @@
-"""The JSON API under ``/api/v1``: the same durable state as the pages, for machines. It answers GET and nothing else."""
+"""The JSON API under ``/api/v1``: the same durable state as the pages, for machines; GET and nothing else."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Path, Query, Response
 
@@ -12,7 +12,7 @@ LOG_MAX = 500
 WINS_MAX = 200
 
 _Id = Annotated[str, Path(max_length=64)]
-_MISSING = {404: {"model": models.Problem, "description": "No such id."}}
+_MISSING: dict[int | str, dict[str, Any]] = {404: {"model": models.Problem, "description": "No such id."}}
 
 
 def api_routes(source: Source) -> APIRouter:

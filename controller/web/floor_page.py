@@ -1,4 +1,4 @@
-"""The floor page: what is wrong, what the meters are, and every table; made of parts that are rendered only when changed.
+"""The floor page: what is wrong, what the meters are, and every table; in parts that are rendered when they change.
 
 The same parts make the first page and its live updates, so the two cannot differ.
 """
@@ -24,7 +24,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """Times of day as the floor's wall clock has them; another day than ``today`` is named (DI-03: one form for all)."""
+    """Times of day as the floor's wall clock has them; another day than ``today`` is named (DI-03)."""
 
     zone: ZoneInfo
     today: date

@@ -1,4 +1,4 @@
-"""Headers that every answer carries: no foreign content, no framing, no guessing of types, nothing kept (WE-01, WE-02)."""
+"""Headers that every answer carries: no foreign content, no framing, no type guessing, nothing kept (WE-01, WE-02)."""
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send

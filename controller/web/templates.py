@@ -18,7 +18,8 @@ def make_templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters.update(cents=format_cents, microcents=format_microcents, rate=format_rate, count=_count, width=_width)
+    templates.filters.update(cents=format_cents, microcents=format_microcents, rate=format_rate)
+    templates.filters.update(count=_count, width=_width)
     return templates
 
 

@@ -1,0 +1,293 @@
+"""The books of a running daemon: messages go in, answers come out only after their entries are durable.
+
+One writer thread. While one batch is being written the next one gathers; nothing waits for a timer. A batch that fails is
+discarded with everything computed after it, and the engine's state is rebuilt from the ledger; what cannot be rebuilt, or
+does not add up, stops the book (fail closed: design sections 5 and 9).
+"""
+
+import asyncio
+import logging
+import queue
+import threading
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from controller.board import Board
+from controller.floor import Asked, Floor, Recalled, Taken
+from controller.floor_state import Boot
+from controller.ledger.place import BrokenLedger, LedgerError
+from controller.ledger.reader import Reader
+from controller.ledger.writer import Batch, Writer
+from controller.meter import BrokenInvariant
+from controller.metrics import Stats
+from controller.plan import FloorPlan
+from firmware_bridge.messages import Numbered
+
+UNWRITTEN_MAX = 2_048
+"""Messages that may wait for the writer; beyond it intake is full and the units send again (design section 7)."""
+RETRY_S = 1.0
+"""Between tries of a ledger that cannot be written."""
+
+_log = logging.getLogger("meterd.books")
+
+
+class _Job(NamedTuple):
+    batches: list[Batch]
+    answers: list[tuple[Callable[[Taken], None], Taken]]
+    after: list[Callable[[], None]]
+    messages: int
+
+
+class Books:
+    """All books of this daemon's plan. Every method belongs to the event loop's thread."""
+
+    def __init__(
+        self, plan: FloorPlan, floors: dict[str, Floor], board: Board, reader: Reader, writer: Writer, stats: Stats,
+        clock: Callable[[], int], timer: Callable[[], float], changed: Callable[[], None],
+    ) -> None:
+        self.plan, self.floors, self.board, self._reader = plan, floors, board, reader
+        self._writer, self._stats, self._clock, self._timer, self._changed = writer, stats, clock, timer, changed
+        self.trouble = ""
+        """Why the ledger cannot be written now, or empty."""
+        self._answers: list[tuple[Callable[[Taken], None], Taken]] = []
+        self._after: list[Callable[[], None]] = []
+        self._messages = self._written = 0
+        self._writing: _Job | None = None
+        self._writing_since = 0.0
+        self._flush_due = self._retrying = self._closing = False
+        self._broken = ""
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._loop = asyncio.get_running_loop()
+        self._thread = threading.Thread(target=self._write_jobs, name="ledger writer", daemon=True)
+        self._thread.start()
+
+    # ------------------------------------------------------------------ in
+
+    def floor_of(self, device: str) -> Floor:
+        """The floor that a unit's table belongs to."""
+        return self.floors[self.plan.table_of_device[device].book]
+
+    def why_closed(self, book: str) -> str:
+        """Why a book takes nothing now, in the floor's words, or empty."""
+        if self.floors[book].stopped or self._broken:
+            return "the books are stopped: call the technician"
+        return self.trouble
+
+    def take(self, message: Numbered, give: Callable[[Taken], None]) -> bool:
+        """Take a numbered message; ``give`` gets each answer after its commit. False: not taken, the unit sends again."""
+        floor = self.floor_of(message.device)
+        if self.why_closed(floor.book) or self._closing or self._messages + self._written >= UNWRITTEN_MAX:
+            self._stats.dropped += 1
+            return False
+        try:
+            for asked in floor.asks(message):
+                floor.remember(asked, self._reader.recall(floor.book, asked))
+            taken = floor.take(message, self._clock())
+        except BrokenInvariant as broken:
+            self._break(f"{message.device} {message.boot}/{message.seq}: {broken}")
+            return False
+        except LedgerError as wrong:
+            self._fail(str(wrong))
+            return False
+        self._messages += 1
+        self._answers += [(give, one) for one in taken]
+        self._flush_soon()
+        return True
+
+    def hear(self, device: str, boot: str) -> None:
+        """A hello or heartbeat: the first of a boot is an entry."""
+        floor = self.floor_of(device)
+        if not self.why_closed(floor.book) and (device, boot) not in floor.boots:
+            if self.boot(device, boot) is None:
+                floor.hear(device, boot, self._clock())
+            self._flush_soon()
+
+    def boot(self, device: str, boot: str) -> Boot | None:
+        """What the books know of a boot, from the ledger if it is an old one."""
+        floor = self.floor_of(device)
+        if (device, boot) not in floor.boots:
+            asked = Asked(device, boot, None)
+            floor.remember(asked, self._recall(floor, asked))
+        return floor.boots.get((device, boot))
+
+    def _recall(self, floor: Floor, asked: Asked) -> Recalled:
+        try:
+            return self._reader.recall(floor.book, asked)
+        except LedgerError as wrong:
+            self._fail(str(wrong))
+            return Recalled(None)
+
+    def enter(self, book: str, change: Callable[[Floor, int], object]) -> None:
+        """Let ``change`` make entries on a book's floor at the present time."""
+        if not self.why_closed(book):
+            change(self.floors[book], self._clock())
+            self._flush_soon()
+
+    def when_durable(self, callback: Callable[[], None]) -> None:
+        """Call back once everything taken so far is durable; dropped if that fails (the unit asks again)."""
+        if self._writing is None and not self._pending():
+            callback()
+        else:
+            self._after.append(callback)
+            self._flush_soon()
+
+    # ------------------------------------------------------------------ to the writer and back
+
+    def _pending(self) -> bool:
+        return bool(self._answers) or any(floor.entries for floor in self.floors.values())
+
+    def _flush_soon(self) -> None:
+        if not self._flush_due and self._writing is None:
+            self._flush_due = True
+            self._loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        self._flush_due = False
+        if self._writing is not None or self._retrying or not (self._pending() or self._after):
+            return
+        batches = [Batch(book, *floor.drain()) for book, floor in self.floors.items()]
+        job = _Job([one for one in batches if one.entries or one.states], self._answers, self._after, self._messages)
+        self._answers, self._after = [], []
+        self._messages, self._written = 0, self._messages
+        self._stats.queue_depth = self._written
+        self._writing, self._writing_since = job, self._timer()
+        self._jobs.put(job)
+
+    def _write_jobs(self) -> None:
+        """The writer thread: one job after the other, until None."""
+        while (job := self._jobs.get()) is not None:
+            began, wrong = self._timer(), None
+            try:
+                if job.batches:
+                    self._writer.write(job.batches)
+            except LedgerError as error:
+                wrong = error
+            took = self._timer() - began
+            self._loop.call_soon_threadsafe(self._written_job, job, wrong, took)
+
+    def _written_job(self, job: _Job, wrong: LedgerError | None, took: float) -> None:
+        self._writing, self._written = None, 0
+        self._stats.queue_depth = self._messages
+        if wrong is not None:
+            self._failed(wrong)
+            return
+        self._stats.commit_us.observe(int(took * 1_000_000))
+        self._stats.batch.observe(job.messages)
+        self._well()
+        for batch in job.batches:
+            self.board.learn(batch.book, batch.entries, batch.states)
+            if batch.entries:
+                self.floors[batch.book].forget(batch.entries[-1].number)
+        for give, taken in job.answers:
+            if taken.result in ("refused", "fault"):
+                self._stats.refused(taken.reason)
+            give(taken)
+        for callback in job.after:
+            callback()
+        self._changed()
+        if self._broken and all(floor.stopped for floor in self.floors.values()):
+            self._broken = ""
+        if self._broken:
+            self._stop()
+        elif self._pending() or self._after:
+            self._flush()
+
+    # ------------------------------------------------------------------ when it fails
+
+    def _well(self) -> None:
+        if self.trouble:
+            _log.warning("the ledger can be written again")
+            self.trouble = ""
+            self._changed()
+
+    def _failed(self, wrong: LedgerError) -> None:
+        """A batch was not written: nothing of it, or of what was computed after it, has happened."""
+        gave_up = isinstance(wrong, BrokenLedger) and bool(self._broken)
+        if isinstance(wrong, BrokenLedger):
+            self._broken = self._broken or str(wrong)
+        if not self._rebuild():
+            return
+        if gave_up:
+            _log.critical("the stop cannot be written into the ledger: %s", wrong)
+        elif isinstance(wrong, BrokenLedger):
+            self._stop()
+        else:
+            self._fail(str(wrong))
+
+    def _fail(self, why: str) -> None:
+        """The ledger cannot be used now: take nothing, and try again."""
+        if not self.trouble:
+            _log.error("the ledger cannot be written, no wagers are taken: %s", why)
+        self.trouble = f"the ledger cannot be written: {why}"
+        self._changed()
+        if not self._retrying:
+            self._retrying = True
+            self._loop.call_later(RETRY_S, self._retry)
+
+    def _retry(self) -> None:
+        self._retrying = False
+        if self._closing or self._writing is not None:
+            return
+        try:
+            self._writer.probe()
+        except LedgerError as wrong:
+            self._fail(str(wrong))
+        else:
+            self._well()
+            if self._broken:
+                self._stop()
+            self._flush_soon()
+
+    def _rebuild(self) -> bool:
+        """The engine's state, anew from the ledger; what was computed and not written is gone."""
+        self._answers, self._after, self._messages = [], [], 0
+        try:
+            self._writer.heads = self._reader.heads()
+            for book in self.floors:
+                self.floors[book] = self._reader.floor(self.plan, book)
+        except (LedgerError, BrokenInvariant) as wrong:
+            self._broken = self._broken or f"the state cannot be read back: {wrong}"
+            self.board.stopped.update(dict.fromkeys(self.floors, self._broken))
+            _log.critical("the books are stopped: %s", self._broken)
+            self._changed()
+            return False
+        return True
+
+    def _break(self, why: str) -> None:
+        """The books do not add up: stop them as soon as what is being written is done."""
+        _log.critical("the books do not add up, they are being stopped: %s", why)
+        self._broken = self._broken or why
+        if self._writing is None and self._rebuild():
+            self._stop()
+
+    def _stop(self) -> None:
+        """Write the stop into every book; nothing more is taken until a person clears it."""
+        if not self._rebuild():
+            return
+        for floor in self.floors.values():
+            if not floor.stopped:
+                floor.stop(self._broken, self._clock())
+        self.board.stopped.update(dict.fromkeys(self.floors, self._broken))
+        self._changed()
+        self._flush()
+
+    # ------------------------------------------------------------------ progress and end
+
+    def stuck_s(self) -> float:
+        """Seconds that the writer has been at its present batch; 0 when idle (watched by the watchdog)."""
+        return 0.0 if self._writing is None else self._timer() - self._writing_since
+
+    async def close(self, within_s: float) -> None:
+        """Write what was taken, then end the writer thread; what is not written in time was never acknowledged."""
+        self._closing = True
+        ends = self._timer() + within_s
+        while (self._writing is not None or self._pending()) and self._timer() < ends and not self.trouble:
+            self._flush()
+            await asyncio.sleep(0.01)
+        self._jobs.put(None)
+        await asyncio.to_thread(self._thread.join, max(0.1, ends - self._timer()))
+
+
+def held_of(boots: Iterable[tuple[tuple[str, str], Boot]], device: str) -> dict[str, int]:
+    """For each boot of a device with messages held ahead of their turn, the lowest of them."""
+    return {name: min(boot.held) for (unit, name), boot in boots if unit == device and boot.held}

@@ -1,0 +1,400 @@
+"""``meterd``: every object built by hand and run on one event loop. The only room that reads a clock.
+
+Tasks: one for each serial line, one for MQTT, one for each LED sign, the pages, and the ticker below. One thread: the
+ledger's writer (``controller.books``).
+"""
+
+import asyncio
+import json
+import logging
+import signal
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from importlib.metadata import version as package_version
+from pathlib import Path
+from typing import Any
+
+from controller import log
+from controller.board import Board
+from controller.board_reader import read_board
+from controller.books import Books
+from controller.config import ConfigError, load
+from controller.floor import Floor
+from controller.intake import NotTaken, from_its_line, read_frame, read_json
+from controller.ledger.place import HeldLedger, LedgerError, file_of, ledger_url
+from controller.ledger.reader import Reader
+from controller.ledger.verify import BadEntry, verify_tail
+from controller.ledger.writer import Writer, open_writer
+from controller.metrics import Stats
+from controller.notify import Notify
+from controller.plan import Environment, FloorPlan
+from controller.sign import Shown
+from controller.signs import Signs
+from controller.snapshot import Snapshot
+from controller.start import refuse_changes
+from controller.units import Strays, Unit, Wire
+from controller.web.app import create_app
+from controller.web.models import award_of_state, log_entry
+from controller.web.serve import Server, listen
+from controller.wiring import LinePlan, Wiring
+from firmware_bridge.frames import encode_frame
+from firmware_bridge.messages import Down, Heartbeat, Up, encode_binary, encode_json
+from firmware_bridge.mqtt_line import MqttLine
+from firmware_bridge.serial_line import SerialLine
+
+TICK_S = 0.25
+"""Pages and signs are told at most four times a second."""
+PULSE_S = 1.0
+STUCK_S = 5.0
+"""The watchdog is not fed when the writer has been at one batch for longer (SD-02)."""
+CLOSE_S = 2.0
+
+_log = logging.getLogger("meterd")
+
+
+def clock() -> int:
+    """UTC microseconds."""
+    return time.time_ns() // 1_000
+
+
+class Daemon:
+    """One running meterd. It is the ``Source`` of the pages."""
+
+    def __init__(self, plan: FloorPlan, wiring: Wiring, books: Books, board: Board, reader: Reader, stats: Stats) -> None:
+        self.plan, self.wiring, self.stats = plan, wiring, stats
+        self._books, self._board, self._reader = books, board, reader
+        self._path = file_of(ledger_url(wiring.ledger_url))
+        self._changed = asyncio.Event()
+        self._version = 0
+        self._snapshot: Snapshot | None = None
+        self._snapshot_of = -1
+        self._started_at = clock()
+        self._notify = Notify.from_environment()
+        self._units = {table.device: Unit(table, books, board, time.monotonic) for table in plan.tables.values()}
+        self.strays = Strays(stats)
+        self._lines = {line.id: self._serial_line(line) for line in wiring.lines}
+        self._device_of_line = {line.id: line.device for line in wiring.lines}
+        self._wires = {line.id: Wire(line.id, partial(self._send_frame, line.id)) for line in wiring.lines}
+        self._mqtt = self._mqtt_line(wiring)
+        if self._mqtt is not None:
+            for device in self._units:
+                self._wires[f"mqtt/{device}"] = Wire("mqtt", partial(self._send_json, device))
+        self.signs = Signs(plan, wiring, clock, self._publish_meter)
+        self._ready = False
+        self._stop = asyncio.Event()
+
+    # ------------------------------------------------------------------ lines
+
+    def _serial_line(self, line: LinePlan) -> SerialLine:
+        serial = line.serial
+        return SerialLine(
+            line.id, serial.port, on_frame=self._frame, on_up=self._line_up, on_down=self._line_down,
+            on_writable=self._writable, baud=serial.baud, bits=serial.bits, parity=serial.parity, stop=serial.stop)
+
+    def _mqtt_line(self, wiring: Wiring) -> MqttLine | None:
+        mqtt = wiring.mqtt
+        if mqtt is None:
+            return None
+        return MqttLine(
+            self.plan.site, mqtt.host, mqtt.port, mqtt.client_id, on_message=self._payload,
+            on_state=self._device_state, on_up=self._mqtt_up, on_down=partial(self._line_down, "mqtt"),
+            username=mqtt.username, password_file=mqtt.password_file, tls=mqtt.tls, ca_file=mqtt.ca_file,
+            cert_file=mqtt.cert_file, key_file=mqtt.key_file)
+
+    def _send_frame(self, line: str, message: Down) -> bool:
+        return self._lines[line].send(encode_frame(encode_binary(message)))
+
+    def _send_json(self, device: str, message: Down) -> bool:
+        return self._mqtt is not None and self._mqtt.send(device, encode_json(message))
+
+    def _publish_meter(self, meter: str, payload: bytes) -> bool:
+        return self._mqtt is not None and self._mqtt.up and self._mqtt.show_meter(meter, payload)
+
+    def _frame(self, line: str, payload: bytes) -> None:
+        device = self._device_of_line[line]
+        self._message(line, device, from_its_line(read_frame(self.plan, payload), device), self._wires[line])
+
+    def _payload(self, device: str, payload: bytes, retained: bool) -> None:
+        if device not in self._units:
+            self._message("mqtt", device, from_its_line(read_json(self.plan, payload), device), None)
+        else:
+            message = from_its_line(read_json(self.plan, payload), device)
+            self._message("mqtt", device, message, self._wires[f"mqtt/{device}"], retained=retained)
+
+    def _message(
+        self, line: str, device: str, message: Up | NotTaken | None, wire: Wire | None, *, retained: bool = False
+    ) -> None:
+        unit = self._units.get(device)
+        if isinstance(message, NotTaken):
+            if unit is not None:
+                unit.counts["malformed"] += 1
+            self.strays.add(message, unit.table.id if unit else "", line, clock())
+            self._bump()
+        elif message is not None and unit is not None and wire is not None:
+            unit.heard(wire, message, clock(), retained=retained)
+            if not isinstance(message, Heartbeat):
+                unit.flush()
+
+    def _device_state(self, device: str, payload: bytes) -> None:
+        unit = self._units.get(device)
+        if unit is not None and payload == b"offline":
+            unit.session.lost("mqtt")
+            self._look()
+
+    def _line_up(self, line: str) -> None:
+        unit = self._units[self._device_of_line[line]]
+        unit.counts["reconnects"] += 1
+        self.strays.line("line-up", unit.table.id, f"Line {line} is connected", "", clock())
+        self._bump()
+
+    def _mqtt_up(self, session_present: bool) -> None:
+        self.strays.line("line-up", "", "The broker is connected", "", clock())
+        self._bump()
+
+    def _line_down(self, line: str, cause: str) -> None:
+        on_it = [unit for unit in self._units.values() if unit.wire is not None and unit.wire.name == line]
+        for unit in on_it:
+            unit.session.lost(line)
+        table = self._units[self._device_of_line[line]].table.id if line in self._device_of_line else ""
+        remedy = "look at the cable and the power of the table unit" if table else "look at the broker and the network"
+        self.strays.line("line-down", table, f"Line {line} is down: {cause}", remedy, clock())
+        self._look()
+        self._bump()
+
+    def _writable(self, line: str) -> None:
+        self._units[self._device_of_line[line]].flush()
+
+    # ------------------------------------------------------------------ what the pages see (Source)
+
+    def _bump(self) -> None:
+        self._version += 1
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def books_changed(self) -> None:
+        """A batch is durable, or the books' health changed: answer the units and tell the pages."""
+        for unit in self._units.values():
+            unit.pulse(always=False)
+        self._bump()
+
+    def snapshot(self) -> Snapshot:
+        """The newest view of everything durable, and of the lines; made once for each change."""
+        if self._snapshot is None or self._snapshot_of != self._version:
+            self._snapshot_of = self._version
+            board = self._board
+            notes = sorted((*board.notes, *self.strays.notes), key=lambda note: -note.at)[:100]
+            self._snapshot = Snapshot(
+                plan=self.plan, at=clock(), started_at=self._started_at, version=VERSION, entries=dict(board.entries),
+                meters=dict(board.meters), tables=dict(board.tables), awards=board.awards, envy=board.envy,
+                pending_awards=board.awards_pending, notes=tuple(notes),
+                stopped=next((why for why in board.stopped.values() if why), ""),
+                devices={device: unit.view for device, unit in self._units.items() if unit.view is not None},
+                signs=self.signs.health(), ready=self._ready and not self._books.trouble)
+        return self._snapshot
+
+    def _fresh(self) -> Snapshot:
+        """The snapshot as of now: a live daemon vouches for it every second."""
+        made = self.snapshot()
+        if clock() - made.at > 900_000:
+            made = self._snapshot = replace(made, at=clock())
+        return made
+
+    def version(self) -> int:
+        """Rises with every change that a page shows."""
+        return self._version
+
+    async def wait(self, version: int) -> None:
+        """Return when the version is no longer ``version``."""
+        while self._version == version:
+            await self._changed.wait()
+
+    def sign_shown(self, sign: str) -> Shown | None:
+        """What a sign shows now."""
+        return self.signs.shown.get(sign)
+
+    async def log(self, book: str, before: int | None, count: int) -> Sequence[Mapping[str, Any]]:
+        """Entries of a book, newest first."""
+        found = await asyncio.to_thread(partial(self._reader.entries, book, before=before, latest=count))
+        return [log_entry(entry) for entry in found]
+
+    async def wins(self, count: int) -> Sequence[Mapping[str, Any]]:
+        """The latest awards in the ledger, newest first."""
+        made: list[Mapping[str, Any]] = []
+        for book in self.plan.books:
+            rows = await asyncio.to_thread(self._reader.awards, book, count)
+            for row, at in rows:
+                made += award_of_state(self.plan, row.key, json.loads(row.body), at)
+        return sorted(made, key=lambda one: str(one["at"]), reverse=True)[:count]
+
+    # ------------------------------------------------------------------ the ticker
+
+    def _look(self) -> None:
+        changed = False
+        for device, unit in self._units.items():
+            wire = unit.wire
+            line = self._lines.get(wire.name) if wire is not None else None
+            frames = line.counters if line is not None else {}
+            if unit.look(frames):
+                changed = True
+                unit.pulse(always=False)
+            del device
+        if changed:
+            self._bump()
+
+    async def _tick(self) -> None:
+        """Four times a second: lines looked at, signs told, the watchdog fed; once a second: the host's pulse."""
+        pulse_at = 0.0
+        signs_of = -1
+        while not self._stop.is_set():
+            now = time.monotonic()
+            self._look()
+            if now >= pulse_at:
+                pulse_at = now + PULSE_S
+                for unit in self._units.values():
+                    unit.pulse(always=True)
+                self._watch()
+                self._sizes()
+            if self._version != signs_of or pulse_at == now + PULSE_S or self._signs_move():
+                signs_of = self._version
+                if self.signs.update(self._fresh(), clock()):
+                    self._bump()
+                    signs_of = self._version
+            await asyncio.sleep(TICK_S)
+
+    def _signs_move(self) -> bool:
+        return any(
+            meter.amount_cents != meter.pace.target_cents for shown in self.signs.shown.values() for meter in shown.meters)
+
+    def _watch(self) -> None:
+        """Feed the watchdog: this loop is alive, and the writer makes progress."""
+        if self._books.stuck_s() < STUCK_S:
+            live = sum(1 for unit in self._units.values() if unit.view is not None and unit.view.state == "live")
+            trouble = self._books.trouble or next((why for why in self._board.stopped.values() if why), "")
+            self._notify.say("WATCHDOG=1", f"STATUS={live} of {len(self._units)} tables live; {trouble or 'books open'}")
+
+    def _sizes(self) -> None:
+        wal = self._path.with_name(self._path.name + "-wal")
+        self.stats.ledger_bytes = self._path.stat().st_size if self._path.exists() else 0
+        self.stats.wal_bytes = wal.stat().st_size if wal.exists() else 0
+
+    # ------------------------------------------------------------------ life
+
+    def end(self) -> None:
+        """Begin to stop."""
+        self._stop.set()
+
+    async def run(self) -> None:
+        """Start everything, say READY, run until ``end``, and end cleanly within 5 s."""
+        web = self.wiring.web
+        server = socket_ = None
+        if web is not None:
+            socket_ = listen(web.bind, web.port)
+            server = Server(create_app(self))
+        serving = None
+        if server is not None and socket_ is not None:
+            serving = asyncio.create_task(server.serve(sockets=[socket_]), name="pages")
+            host, port = socket_.getsockname()[:2]
+            _log.info("pages on http://%s:%s/", host, port)
+        self._ready = True
+        self.signs.update(self._fresh(), clock())
+        self.signs.start()
+        for line in self._lines.values():
+            line.start()
+        if self._mqtt is not None:
+            self._mqtt.start()
+        ticking = asyncio.create_task(self._tick(), name="ticker")
+        self._notify.say("READY=1")
+        stopping = asyncio.create_task(self._stop.wait())
+        ended = await asyncio.wait({stopping, ticking, *([serving] if serving else [])}, return_when="FIRST_COMPLETED")
+        await self._end(server, serving, ticking)
+        for task in ended[0]:
+            task.result()
+
+    async def _end(self, server: Server | None, serving: asyncio.Task[None] | None, ticking: asyncio.Task[None]) -> None:
+        _log.info("stopping")
+        self._notify.say("STOPPING=1")
+        self._ready = False
+        self._stop.set()
+        await asyncio.gather(*(line.stop() for line in self._lines.values()))
+        await self._books.close(CLOSE_S)
+        if server is not None:
+            server.should_exit = True
+        ends = [self.signs.end()]
+        if self._mqtt is not None:
+            ends.append(self._mqtt.stop())
+        await asyncio.gather(*ends, *([asyncio.wait({serving}, timeout=2.0)] if serving else []), return_exceptions=True)
+        ticking.cancel()
+        await asyncio.wait({ticking}, timeout=1.0)
+        _log.info("stopped")
+
+
+VERSION = package_version("progressive-meter-controller")
+
+
+def open_books(plan: FloorPlan, path: Path) -> tuple[dict[str, Floor], Board, Reader, Writer]:
+    """Everything of a ledger that a daemon needs, after its checks; raises LedgerError and leaves it untouched."""
+    reader = Reader(path)
+    refuse_changes(reader, plan)
+    if plan.environment is Environment.PRODUCTION and reader.origin().made_by != "init":
+        raise LedgerError(f"{path}: a production ledger is made by `meterctl init`, this one by {reader.origin().made_by}")
+    try:
+        verify_tail(path)
+    except BadEntry as bad:
+        raise LedgerError(f"{path}: {bad}; run `meterctl verify`, and restore a backup") from bad
+    floors = {book: reader.floor(plan, book) for book in plan.books}
+    board = read_board(reader, plan)
+    writer = open_writer(path, reader.heads())
+    return floors, board, reader, writer
+
+
+async def serve(plan: FloorPlan, wiring: Wiring, config: Path) -> None:
+    """Run a daemon until SIGTERM or SIGINT. Raises LedgerError before anything is opened to the floor."""
+    path = file_of(ledger_url(wiring.ledger_url))
+    if not path.exists():
+        raise LedgerError(f"{path}: no ledger there; make one with `meterctl init --config {config}`")
+    held = HeldLedger(path, "meterd", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    try:
+        floors, board, reader, writer = open_books(plan, path)
+        stats = Stats()
+        log.set_up(time.monotonic, lambda count: setattr(stats, "log_suppressed", stats.log_suppressed + count))
+        _log.info("meterd %s, site %s (%s), configuration %s", VERSION, plan.site, plan.environment.value, plan.hash)
+        _log.info("ledger %s: %s", path, ", ".join(f"book {b} at entry {f.number}" for b, f in floors.items()))
+        changed: list[Any] = []
+        books = Books(plan, floors, board, reader, writer, stats, clock, time.monotonic,
+                      lambda: changed[0].books_changed() if changed else None)
+        for book, floor in floors.items():
+            if reader.config_entry(book)[1]["hash"] != plan.hash:
+                books.enter(book, lambda one, at: one.configure(plan, at))
+                _log.info("book %s: the configuration has changed; it is entry %d", book, floor.number)
+        daemon = Daemon(plan, wiring, books, board, reader, stats)
+        changed.append(daemon)
+        loop = asyncio.get_running_loop()
+        for signal_number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(signal_number, daemon.end)
+        await daemon.run()
+        writer.close()
+        reader.close()
+    finally:
+        held.close()
+
+
+def run(config: Path) -> int:
+    """Run ``meterd`` with a configuration file; returns its exit code: 0 ended, 2 configuration, 3 ledger."""
+    log.set_up(time.monotonic)
+    try:
+        plan, wiring = load(config)
+    except ConfigError as wrong:
+        _log.error("the configuration cannot be used:\n%s", wrong)
+        return 2
+    _log.info("effective configuration: %s", json.dumps(dict(plan.document), sort_keys=True, default=dict))
+    try:
+        asyncio.run(serve(plan, wiring, config))
+    except LedgerError as wrong:
+        _log.error("%s", wrong)
+        return 3
+    except OSError as wrong:
+        _log.error("a port cannot be opened: %s", wrong)
+        return 2
+    return 0

@@ -1,0 +1,93 @@
+"""The signs of a running daemon: what each shows, and the LED lines and retained topics that are told (design section 5).
+
+Pages read ``shown``; everything comes from one pure function of the durable snapshot (``controller.sign``).
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+
+from controller.not_live import alpha_line
+from controller.plan import FloorPlan
+from controller.sign import Shown, alpha_texts, meter_topics, show
+from controller.snapshot import SignHealth, Snapshot
+from controller.wiring import SignKind, SignPlan, Wiring
+from firmware_bridge.alpha_sign import AlphaLine
+
+TOPIC_EVERY_US = 1_000_000
+"""Retained topics are renewed this often: they are valid for three seconds (DI-01)."""
+
+
+class Signs:
+    """All signs. ``publish(meter, payload)`` tells a retained topic; False when the line is down."""
+
+    def __init__(
+        self, plan: FloorPlan, wiring: Wiring, clock: Callable[[], int], publish: Callable[[str, bytes], bool]
+    ) -> None:
+        self._plans = {sign.id: sign for sign in wiring.signs}
+        self._publish = publish
+        self.shown: dict[str, Shown] = {}
+        self._lines: dict[str, AlphaLine] = {}
+        for sign in wiring.signs:
+            line = alpha_line(sign, plan, clock)
+            if line is not None:
+                self._lines[sign.id] = line
+        self._topics = [sign for sign in wiring.signs if sign.kind is SignKind.MQTT]
+        covered = {meter for sign in self._topics for meter in sign.meters}
+        self._topics += [
+            SignPlan(f"topic.{meter}"[:64], SignKind.MQTT, None, (meter,), 12, None, True)
+            for meter in plan.meters if meter not in covered]
+        self._told: dict[str, bytes] = {}
+        self._told_at: dict[str, int] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        """Begin to drive the LED lines; call on the running loop."""
+        loop = asyncio.get_running_loop()
+        self._tasks = [loop.create_task(line.run(), name=f"sign {name}") for name, line in self._lines.items()]
+
+    def update(self, snapshot: Snapshot, now: int) -> bool:
+        """Decide what every sign shows now and tell those that are driven; True when a page's content changed."""
+        changed = False
+        for name, sign in self._plans.items():
+            before = self.shown.get(name)
+            made = show(sign, snapshot, now, before)
+            changed |= before is None or _content(before) != _content(made)
+            self.shown[name] = made
+            line = self._lines.get(name)
+            if line is not None:
+                line.show(*alpha_texts(made))
+        for sign in self._topics:
+            self._tell_topics(meter_topics(self.shown.get(sign.id) or show(sign, snapshot, now, None)), now)
+        return changed
+
+    def _tell_topics(self, topics: Mapping[str, bytes], now: int) -> None:
+        for meter, payload in topics.items():
+            what = payload.split(b'"at"', 1)[0] + payload.split(b'"valid_s"', 1)[-1]
+            due = now - self._told_at.get(meter, 0) >= TOPIC_EVERY_US
+            if (due or what != self._told.get(meter)) and self._publish(meter, payload):
+                self._told[meter], self._told_at[meter] = what, now
+
+    def health(self) -> dict[str, SignHealth]:
+        """Whether each sign is told what it should show."""
+        made = {}
+        for name, sign in self._plans.items():
+            line = self._lines.get(name)
+            if line is not None:
+                made[name] = SignHealth(name, sign.kind.value, *line.health)
+            else:
+                shown = self.shown.get(name)
+                told = ", ".join(meter.amount for meter in shown.meters) if shown else ""
+                made[name] = SignHealth(name, sign.kind.value, True, told, shown.at if shown else 0)
+        return made
+
+    async def end(self) -> None:
+        """Tell every LED sign NOT LIVE; bounded in time by each line."""
+        await asyncio.gather(*(line.end() for line in self._lines.values()))
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _content(shown: Shown) -> tuple[object, ...]:
+    amounts = tuple([(meter.amount, meter.capped) for meter in shown.meters])
+    return amounts, shown.rows, shown.table, shown.win, shown.live, shown.why
