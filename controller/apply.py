@@ -26,7 +26,9 @@ _BLANK = b" \t\r\n"
 class Run:
     """One run over one file. ``totals`` counts results; ``line`` is the line being read."""
 
-    def __init__(self, plan: FloorPlan, floors: dict[str, Floor], writer: Writer, reader: Reader, at: int | None) -> None:
+    def __init__(
+        self, plan: FloorPlan, floors: dict[str, Floor], writer: Writer, reader: Reader, at: int | None
+    ) -> None:
         self._plan, self._floors, self._writer, self._reader, self._at = plan, floors, writer, reader, at
         self._answers: list[Taken | dict[str, Any]] = []
         self._waiting = 0

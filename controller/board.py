@@ -1,7 +1,7 @@
 """The board: what is durable, kept as views for everybody to look at. Pure.
 
-It learns from batches after their commit, and at a start from the same rows and entries read back, so that nothing on it
-can be ahead of the ledger (I4, DI-07).
+It learns from batches after their commit, and at a start from the same rows and entries read back, so that nothing on
+it can be ahead of the ledger (I4, DI-07).
 """
 
 import json
@@ -23,7 +23,8 @@ NOTES_KEPT = 100
 NOTICE_WORDS = {
     "late-bet": ("a chip was laid after the lock-out", "the late bet does not count; give the chip back"),
     "bet-removed": ("a locked bet was taken off its sensor", "look at the seat; call the supervisor"),
-    "no-lock-out": ("cards were dealt without a lock-out", "no progressive wager counts in this game; call the supervisor"),
+    "no-lock-out": (
+        "cards were dealt without a lock-out", "no progressive wager counts in this game; call the supervisor"),
     "sensor-fault": ("a bet sensor does not work", "take no progressive wager at that seat; call the technician"),
     "door-open": ("the unit's door was opened", "look who is at the unit; write it in the entry log"),
     "door-closed": ("the unit's door was closed", "nothing to do"),
@@ -135,7 +136,8 @@ def meter_view(plan: FloorPlan, meter: MeterPlan, made: Mapping[str, Any]) -> Me
     """A meter's view from its state row."""
     state = meter_from(meter, dict(made))
     tables = plan.linked_tables(meter.id)
-    feeds = [feed for name in tables for spot in plan.tables[name].spots for feed in spot.feeds if feed.meter == meter.id]
+    spots = [spot for name in tables for spot in plan.tables[name].spots]
+    rates = [feed.rate_ppm for spot in spots for feed in spot.feeds if feed.meter == meter.id]
     rows = []
     for prize in meter.paytable.prizes:
         count = state.row(prize.outcome)
@@ -143,7 +145,7 @@ def meter_view(plan: FloorPlan, meter: MeterPlan, made: Mapping[str, Any]) -> Me
             prize.outcome, prize.label, count.hits, count.won, count.fixed, count.returned, count.envy))
     return MeterView(
         meter, state.display, state.reserve, state.overflow, state.pending, -state.players, -state.house, state.paid,
-        state.wagers, max((feed.rate_ppm for feed in feeds), default=0), tuple(rows), tables)
+        state.wagers, max(rates, default=0), tuple(rows), tables)
 
 
 def award_views(
@@ -155,7 +157,8 @@ def award_views(
         spot = plan.spot.get(one["spot"])
         prize = spot.prizes.get(one["outcome"]) if spot is not None else None
         label = prize.label if prize is not None else one["outcome"]
-        shares = tuple([(spot.meter_of.get(part, part) if spot else part, cents) for part, cents in one["meters"].items()])
+        meter_of = spot.meter_of if spot is not None else {}
+        shares = tuple([(meter_of.get(part, part), cents) for part, cents in one["meters"].items()])
         awards.append(AwardView(
             plan.id, game, one["seat"], one["spot"], one["outcome"], label, shares, one["fixed"], one["returned"],
             made["entry"], at))
@@ -168,8 +171,9 @@ def loss_words(loss: Mapping[str, Any] | None) -> str:
     if loss is None:
         return ""
     if loss["kind"] == "loss":
-        count = loss["kept_first"] - loss["first"]
-        return f"the table unit lost {count} message{'s' if count > 1 else ''} (numbers {loss['first']} to {loss['kept_first'] - 1})"
+        first, last = loss["first"], loss["kept_first"] - 1
+        lost = f"message {first}" if first == last else f"messages {first} to {last}"
+        return f"the table unit has lost {lost}"
     return f"the table unit counted {loss['theirs']} wagers, the controller {loss['ours']}"
 
 
@@ -191,7 +195,8 @@ def note_of(entry: Entry, body: Mapping[str, Any]) -> Note | None:
         return Note(entry.at, "alarm", "chip-difference", table, what, "count again; call the supervisor", entry.number)
     if entry.kind == "hits" and body.get("apart"):
         what = f"{game}: another game took from the meter in between; later hits are paid from the meter as it stood"
-        return Note(entry.at, "alarm", "settled-apart", table, what, "tell the players after the game closes", entry.number)
+        remedy = "tell the players their awards after the game closes"
+        return Note(entry.at, "alarm", "settled-apart", table, what, remedy, entry.number)
     if entry.kind == "loss":
         remedy = "keep the table closed for the progressive; two people accept it with `meterctl accept-loss`"
         return Note(entry.at, "alarm", body["kind"], table, loss_words(body), remedy, entry.number)
@@ -202,7 +207,8 @@ def note_of(entry: Entry, body: Mapping[str, Any]) -> Note | None:
 
 
 def _where(message: Mapping[str, Any]) -> str:
-    kind = {"lock": "lock-out", "hits": "hit", "count": "chip count"}.get(message.get("type", ""), message.get("type", ""))
+    said = message.get("type", "")
+    kind = {"lock": "lock-out", "hits": "hit", "count": "chip count"}.get(said, said)
     return f" ({kind})" if kind and "malformed" not in message else ""
 
 

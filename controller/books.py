@@ -1,8 +1,8 @@
 """The books of a running daemon: messages go in, answers come out only after their entries are durable.
 
-One writer thread. While one batch is being written the next one gathers; nothing waits for a timer. A batch that fails is
-discarded with everything computed after it, and the engine's state is rebuilt from the ledger; what cannot be rebuilt, or
-does not add up, stops the book (fail closed: design sections 5 and 9).
+One writer thread. While one batch is being written the next one gathers; nothing waits for a timer. A batch that fails
+is discarded with everything computed after it, and the engine's state is rebuilt from the ledger; what cannot be
+rebuilt, or does not add up, stops the book (fail closed: design sections 5 and 9).
 """
 
 import asyncio
@@ -74,7 +74,7 @@ class Books:
         return self.trouble
 
     def take(self, message: Numbered, give: Callable[[Taken], None]) -> bool:
-        """Take a numbered message; ``give`` gets each answer after its commit. False: not taken, the unit sends again."""
+        """Take a numbered message; ``give`` gets each answer after its commit. False: the unit must send it again."""
         floor = self.floor_of(message.device)
         if self.why_closed(floor.book) or self._closing or self._messages + self._written >= UNWRITTEN_MAX:
             self._stats.dropped += 1

@@ -127,10 +127,12 @@ def _read_sheets(raw: Mapping[str, Any], path: Path, problems: Problems) -> _She
         problems.add(path.name, place, "missing", 'write paytables = "paytables", a folder relative to this file')
         return _Sheets({}, {}, (), _named_paytables(raw))
     folder = path.parent / written
-    if not folder.is_dir():
-        problems.add(path.name, place, f"there is no folder {shown(written)}", "name it relative to this file")
+    try:
+        known = sorted(file.stem for file in folder.iterdir() if file.suffix == ".toml")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a name of a folder"
+        problems.add(path.name, place, f"{shown(written)} cannot be read: {reason}", "name it relative to this file")
         return _Sheets({}, {}, (), _named_paytables(raw))
-    known = sorted(file.stem for file in folder.glob("*.toml"))
     named = _named_paytables(raw) & set(known)
     if len(named) > PAYTABLES_MAX:
         problems.add(path.name, place, f"{len(named)} are in use", f"at most {PAYTABLES_MAX} are allowed")

@@ -5,6 +5,7 @@ table is then None; a reference to one that is None says nothing more, so that o
 """
 
 from collections.abc import Collection, Mapping
+from itertools import product
 
 from controller.config_paytable import DECKS_MAX
 from controller.config_reader import Section, nearest, shown
@@ -56,15 +57,9 @@ def _read_meter(row: Section, name: str, paytables: Paytables, known: Collection
     base = row.money("base", default=seed or 0)
     if row.has("base") and row.good("base", "limit") and limit is not None and base > limit:
         row.refuse("base", "above the limit", "lower the base or raise the limit")
-    policies = (
-        row.choice("tie_policy", TiePolicy),
-        row.choice("order", Order),
-        row.choice("below_seed", BelowSeed),
-        row.choice("reserve_surplus", ReserveSurplus),
-        row.choice("rounding", Rounding),
-        row.choice("overflow", Overflow),
-    )
-    tie_policy, order, below_seed, reserve_surplus, rounding, overflow = policies
+    tie_policy, order = row.choice("tie_policy", TiePolicy), row.choice("order", Order)
+    below_seed, surplus = row.choice("below_seed", BelowSeed), row.choice("reserve_surplus", ReserveSurplus)
+    rounding, overflow = row.choice("rounding", Rounding), row.choice("overflow", Overflow)
     label = row.text("name", default=name)
     book = row.ident("book", default="main")
     unreasonable = row.money("unreasonable_contribution", low=1)
@@ -82,7 +77,7 @@ def _read_meter(row: Section, name: str, paytables: Paytables, known: Collection
         tie_policy=tie_policy,
         order=order,
         below_seed=below_seed,
-        reserve_surplus=reserve_surplus,
+        reserve_surplus=surplus,
         rounding=rounding,
         limit_cents=limit,
         overflow=overflow,
@@ -182,13 +177,7 @@ def _read_table(
         sign_from_cents=sign_from,
         spots=tuple(spots),
         spot=frozen({spot.id: spot for spot in spots}),
-        pay_rank=frozen(
-            {
-                (seat, spot.id): place * len(spots) + rank
-                for place, seat in enumerate(pay_order)
-                for rank, spot in enumerate(spots)
-            }
-        ),
+        pay_rank=frozen({place: rank for rank, place in enumerate(product(pay_order, (spot.id for spot in spots)))}),
     )
 
 

@@ -9,7 +9,7 @@ import json
 import logging
 import signal
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version as package_version
@@ -27,6 +27,7 @@ from controller.ledger.place import HeldLedger, LedgerError, file_of, ledger_url
 from controller.ledger.reader import Reader
 from controller.ledger.verify import BadEntry, verify_tail
 from controller.ledger.writer import Writer, open_writer
+from controller.listing import latest_awards, log_entry
 from controller.metrics import Stats
 from controller.notify import Notify
 from controller.plan import Environment, FloorPlan
@@ -36,7 +37,7 @@ from controller.snapshot import Snapshot
 from controller.start import refuse_changes
 from controller.units import Strays, Unit, Wire
 from controller.web.app import create_app
-from controller.web.models import award_of_state, log_entry
+from controller.web.models import award
 from controller.web.serve import Server, listen
 from controller.wiring import LinePlan, Wiring
 from firmware_bridge.frames import encode_frame
@@ -62,7 +63,9 @@ def clock() -> int:
 class Daemon:
     """One running meterd. It is the ``Source`` of the pages."""
 
-    def __init__(self, plan: FloorPlan, wiring: Wiring, books: Books, board: Board, reader: Reader, stats: Stats) -> None:
+    def __init__(
+        self, plan: FloorPlan, wiring: Wiring, books: Books, board: Board, reader: Reader, stats: Stats
+    ) -> None:
         self.plan, self.wiring, self.stats = plan, wiring, stats
         self._books, self._board, self._reader = books, board, reader
         self._path = file_of(ledger_url(wiring.ledger_url))
@@ -150,7 +153,8 @@ class Daemon:
         self._bump()
 
     def _mqtt_up(self, session_present: bool) -> None:
-        self.strays.line("line-up", "", "The broker is connected", "", clock())
+        kept = "" if session_present else " (it kept nothing of earlier connections: the units send again)"
+        self.strays.line("line-up", "", f"The broker is connected{kept}", "", clock())
         self._bump()
 
     def _line_down(self, line: str, cause: str) -> None:
@@ -221,25 +225,20 @@ class Daemon:
 
     async def wins(self, count: int) -> Sequence[Mapping[str, Any]]:
         """The latest awards in the ledger, newest first."""
-        made: list[Mapping[str, Any]] = []
-        for book in self.plan.books:
-            rows = await asyncio.to_thread(self._reader.awards, book, count)
-            for row, at in rows:
-                made += award_of_state(self.plan, row.key, json.loads(row.body), at)
-        return sorted(made, key=lambda one: str(one["at"]), reverse=True)[:count]
+        found = await asyncio.to_thread(latest_awards, self._reader, self.plan, count)
+        return [award(one).model_dump() for one in found]
 
     # ------------------------------------------------------------------ the ticker
 
     def _look(self) -> None:
         changed = False
-        for device, unit in self._units.items():
+        for unit in self._units.values():
             wire = unit.wire
             line = self._lines.get(wire.name) if wire is not None else None
             frames = line.counters if line is not None else {}
             if unit.look(frames):
                 changed = True
                 unit.pulse(always=False)
-            del device
         if changed:
             self._bump()
 
@@ -264,15 +263,16 @@ class Daemon:
             await asyncio.sleep(TICK_S)
 
     def _signs_move(self) -> bool:
-        return any(
-            meter.amount_cents != meter.pace.target_cents for shown in self.signs.shown.values() for meter in shown.meters)
+        shown = [meter for sign in self.signs.shown.values() for meter in sign.meters]
+        return any(meter.amount_cents != meter.pace.target_cents for meter in shown)
 
     def _watch(self) -> None:
         """Feed the watchdog: this loop is alive, and the writer makes progress."""
         if self._books.stuck_s() < STUCK_S:
             live = sum(1 for unit in self._units.values() if unit.view is not None and unit.view.state == "live")
             trouble = self._books.trouble or next((why for why in self._board.stopped.values() if why), "")
-            self._notify.say("WATCHDOG=1", f"STATUS={live} of {len(self._units)} tables live; {trouble or 'books open'}")
+            status = f"{live} of {len(self._units)} tables live; {trouble or 'books open'}"
+            self._notify.say("WATCHDOG=1", f"STATUS={status}")
 
     def _sizes(self) -> None:
         wal = self._path.with_name(self._path.name + "-wal")
@@ -312,7 +312,9 @@ class Daemon:
         for task in ended[0]:
             task.result()
 
-    async def _end(self, server: Server | None, serving: asyncio.Task[None] | None, ticking: asyncio.Task[None]) -> None:
+    async def _end(
+        self, server: Server | None, serving: asyncio.Task[None] | None, ticking: asyncio.Task[None]
+    ) -> None:
         _log.info("stopping")
         self._notify.say("STOPPING=1")
         self._ready = False
@@ -321,10 +323,14 @@ class Daemon:
         await self._books.close(CLOSE_S)
         if server is not None:
             server.should_exit = True
-        ends = [self.signs.end()]
+        ends: list[Coroutine[Any, Any, Any]] = [self.signs.end()]
         if self._mqtt is not None:
             ends.append(self._mqtt.stop())
-        await asyncio.gather(*ends, *([asyncio.wait({serving}, timeout=2.0)] if serving else []), return_exceptions=True)
+        if serving is not None:
+            ends.append(asyncio.wait({serving}, timeout=2.0))
+        for wrong in await asyncio.gather(*ends, return_exceptions=True):
+            if isinstance(wrong, BaseException):
+                _log.error("while stopping: %s", wrong)
         ticking.cancel()
         await asyncio.wait({ticking}, timeout=1.0)
         _log.info("stopped")
@@ -338,7 +344,7 @@ def open_books(plan: FloorPlan, path: Path) -> tuple[dict[str, Floor], Board, Re
     reader = Reader(path)
     refuse_changes(reader, plan)
     if plan.environment is Environment.PRODUCTION and reader.origin().made_by != "init":
-        raise LedgerError(f"{path}: a production ledger is made by `meterctl init`, this one by {reader.origin().made_by}")
+        raise LedgerError(f"{path}: a production ledger is made by `meterctl init`, this one was not")
     try:
         verify_tail(path)
     except BadEntry as bad:

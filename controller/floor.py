@@ -1,7 +1,7 @@
 """The books of one floor: every message in its turn becomes an entry, or is refused. Pure; reads no clock, does no I/O.
 
-``take`` is the whole engine: sequence (held, duplicate, fault), rounds and meters. ``drain`` hands over what must be made
-durable; nothing may be acknowledged or shown before that is done (design sections 4, 5 and 8).
+``take`` is the whole engine: sequence (held, duplicate, fault), rounds and meters. ``drain`` hands over what must be
+made durable; nothing may be acknowledged or shown before that is done (design sections 4, 5 and 8).
 """
 
 import json
@@ -21,7 +21,6 @@ from controller.floor_state import (
     canonical,
     meter_from,
     meter_row,
-    read_back,
     table_from,
     table_row,
     written,
@@ -55,7 +54,7 @@ _KIND = {Lock: "lock", Count: "count", Hits: "hits", Close: "close", Void: "void
 
 
 class Taken(NamedTuple):
-    """What became of one message. ``answer()`` is its contract form; ``first`` the first answer's reason of a duplicate."""
+    """What became of one message. ``answer()`` is its contract form; ``first``: of a duplicate, why it was refused."""
 
     device: str
     boot: str
@@ -274,10 +273,10 @@ class Floor:
         if message.seq > boot.next:
             return [self._ahead(boot, message, at)]
         taken = [self._in_turn(boot, message, at)]
-        taken += self._held_in_turn(boot, message.device, message.boot, at)
+        taken += self._held_in_turn(boot, at)
         return taken
 
-    def _held_in_turn(self, boot: Boot, device: str, name: str, at: int) -> list[Taken]:
+    def _held_in_turn(self, boot: Boot, at: int) -> list[Taken]:
         taken = []
         while boot.held and boot.next in boot.held:
             taken.append(self._in_turn(boot, boot.held.pop(boot.next), at))
@@ -336,10 +335,7 @@ class Floor:
             boot.wagers_total += len(message.wagers)
         boot.digests[message.seq] = (_digest(text), reason, entry.number)
         boot.next = message.seq + 1
-        changed = self._changed
-        boot_key = ("boot", f"{message.device}/{message.boot}")
-        if boot_key not in changed:
-            self._touch_boot(message.device, message.boot)
+        self._touch_boot(message.device, message.boot)
         return taken
 
     def _do(self, table: Table, boot: Boot, message: Numbered, at: int) -> Done | Refusal:
@@ -363,11 +359,11 @@ class Floor:
         if isinstance(open_round, Refusal):
             return open_round
         if isinstance(message, Count):
-            return rounds.count(table, open_round, message)
+            return rounds.count(open_round, message)
         if isinstance(message, Close):
-            return rounds.close(self.meters, table, open_round, message)
+            return rounds.close(self.meters, table, open_round)
         if isinstance(message, Void):
-            return rounds.void(self.meters, table, open_round, message)
+            return rounds.void(self.meters, table, open_round)
         before = sum(not standing.hit.envy_only for standing in open_round.hits.values())
         done = rounds.hits(self.meters, table, open_round, message)
         if not isinstance(done, Refusal):
@@ -421,7 +417,7 @@ class Floor:
         boot.next = max(boot.next, loss["kept_first"])
         for seq in [seq for seq in boot.held if seq < boot.next]:
             del boot.held[seq]
-        return self._held_in_turn(boot, device, loss["boot"], at)
+        return self._held_in_turn(boot, at)
 
     def stop(self, reason: str, at: int) -> None:
         """The book stops (fail closed) until a person clears it."""
@@ -484,5 +480,3 @@ class Floor:
 def _digest(text: str) -> bytes:
     return sha256(text.encode()).digest()[:16]
 
-
-__all__ = ["Asked", "Floor", "Recalled", "Taken", "amounts_answer", "read_back"]

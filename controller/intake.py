@@ -10,7 +10,6 @@ from controller.plan import FloorPlan
 from controller.refusal import Refusal
 from firmware_bridge.messages import Heartbeat, Hello, Malformed, Unreadable, Up, decode_binary, decode_json
 
-
 EVIDENCE_MAX = 4_000
 """Characters of a malformed message that are kept; a longer one is cut and named by its digest."""
 

@@ -1,6 +1,6 @@
 """Entries and postings as they are made: numbered, summing to zero, checked. Pure; the ledger writes them.
 
-A posting's sign is the account's: ``players`` and ``house`` go down by what they put in, ``display`` up by what it gets.
+A posting's sign is the account's: ``players`` and ``house`` go down by what they put in, ``display`` goes up.
 """
 
 from collections.abc import Iterable

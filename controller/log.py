@@ -15,10 +15,14 @@ CAUSES_MAX = 512
 LINE_MAX = 1_000
 
 
+def _ignore(_count: int) -> None:
+    """Nobody counts."""
+
+
 class MergeRepeats(logging.Filter):
     """Lets ``BURST`` lines of one cause (logger and message pattern) through in each window; counts the rest."""
 
-    def __init__(self, timer: Callable[[], float], counted: Callable[[int], None] = lambda count: None) -> None:
+    def __init__(self, timer: Callable[[], float], counted: Callable[[int], None] = _ignore) -> None:
         super().__init__()
         self._timer, self._counted = timer, counted
         self._seen: OrderedDict[tuple[str, str], tuple[float, int]] = OrderedDict()
@@ -53,7 +57,7 @@ class OneLine(logging.Formatter):
         return f"<{priority}>{shown}" if not sys.stderr.isatty() else shown
 
 
-def set_up(timer: Callable[[], float], counted: Callable[[int], None] = lambda count: None) -> None:
+def set_up(timer: Callable[[], float], counted: Callable[[int], None] = _ignore) -> None:
     """Send the log to standard error, merged and bounded."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(OneLine("%(name)s %(levelname)s %(message)s"))

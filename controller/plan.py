@@ -14,7 +14,6 @@ from zoneinfo import ZoneInfo
 from controller.money import Rounding
 from controller.paytable import Paytable, Prize
 
-
 _K = TypeVar("_K")
 _V = TypeVar("_V")
 

@@ -57,7 +57,8 @@ WORDS: dict[Refusal, tuple[str, str]] = {
         "at this table only a wagering player's hand earns the others envy", "no envy is due for this hand"),
     Refusal.SEAT_HAS_WAGER: ("the seat has a wager of its own", "enter the hand as a hit of that seat"),
     Refusal.SEAT_WITHOUT_WAGER: (
-        "the seat has no accepted wager in this game", "check the lit seats; call the supervisor if the player objects"),
+        "the seat has no accepted wager in this game",
+        "check the lit seats; call the supervisor if the player objects"),
     Refusal.UNKNOWN_OUTCOME: ("the hand is not a row of the paytable", "check the hand and enter it again"),
     Refusal.ALREADY_HIT: ("the seat already has a hit in this game", "call the supervisor to change a hit"),
     Refusal.ROUND_HAS_AWARDS: ("a game with a hit cannot be voided", "call the supervisor"),

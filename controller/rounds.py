@@ -13,7 +13,7 @@ from controller.meter import lay, room, settle
 from controller.money import ACCOUNT_MICROCENTS_MAX, MICROCENTS_PER_CENT
 from controller.plan import EnvyHand, FloorPlan, TablePlan
 from controller.refusal import Refusal
-from firmware_bridge.messages import Close, Count, Hit, Hits, Lock, Void
+from firmware_bridge.messages import Count, Hit, Hits, Lock
 
 ENVY_WAGER_CENTS = 500
 """A wager that qualifies for envy (58 Pa. Code section 688a.1: five dollars or more)."""
@@ -131,7 +131,7 @@ def find_open(table: Table, newest: int, round_boot: str, number: int) -> Round 
     return open_round
 
 
-def count(table: Table, open_round: Round, message: Count) -> Done:
+def count(open_round: Round, message: Count) -> Done:
     """The dealer's chip count; a difference is an alarm, and changes no wager."""
     open_round.chips = message.chips
     added: dict[str, int] = {"accepted": len(open_round.wagers)}
@@ -140,12 +140,12 @@ def count(table: Table, open_round: Round, message: Count) -> Done:
     return Done(game=open_round.game, answer=dict(added), body=dict(added))
 
 
-def close(meters: Mapping[str, Meter], table: Table, open_round: Round, message: Close) -> Done:
+def close(meters: Mapping[str, Meter], table: Table, open_round: Round) -> Done:
     """The round is finished."""
     return Done(game=open_round.game, touched=close_open(meters, table))
 
 
-def void(meters: Mapping[str, Meter], table: Table, open_round: Round, message: Void) -> Done | Refusal:
+def void(meters: Mapping[str, Meter], table: Table, open_round: Round) -> Done | Refusal:
     """Misdeal: the contributions are re-booked from the players to the house; the meter never falls."""
     if open_round.hits:
         return Refusal.ROUND_HAS_AWARDS

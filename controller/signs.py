@@ -1,4 +1,4 @@
-"""The signs of a running daemon: what each shows, and the LED lines and retained topics that are told (design section 5).
+"""The signs of a running daemon: what each shows; the LED lines and retained topics are told (design section 5).
 
 Pages read ``shown``; everything comes from one pure function of the durable snapshot (``controller.sign``).
 """
@@ -50,7 +50,7 @@ class Signs:
         changed = False
         for name, sign in self._plans.items():
             before = self.shown.get(name)
-            made = show(sign, snapshot, now, before)
+            made = show(sign, snapshot, now, before if sign.kind is SignKind.PAGE else None)
             changed |= before is None or _content(before) != _content(made)
             self.shown[name] = made
             line = self._lines.get(name)

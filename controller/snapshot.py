@@ -1,8 +1,8 @@
 """What everybody may look at: immutable views of durable state, and of the lines as they are now. Pure values.
 
-Signs, pages, the API and metrics read a ``Snapshot`` and nothing else. Money in it has been committed (design section 1):
-a view is made when its batch is durable, never before. Amounts named ``..._microcents`` are microcents, ``..._cents`` cents;
-times ``at`` are UTC microseconds.
+Signs, pages, the API and metrics read a ``Snapshot`` and nothing else. Money in it has been committed (design section
+1): a view is made when its batch is durable, never before. Amounts named ``..._microcents`` are microcents,
+``..._cents`` cents; times ``at`` are UTC microseconds.
 """
 
 from collections.abc import Mapping

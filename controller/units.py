@@ -233,4 +233,5 @@ class Strays:
 
     def line(self, cause: str, table: str, what: str, remedy: str, at: int) -> None:
         """A line went or came back."""
-        self.notes.appendleft(Note(at, "fault" if remedy else "notice", cause, table, what, remedy or "nothing to do", None))
+        kind = "fault" if remedy else "notice"
+        self.notes.appendleft(Note(at, kind, cause, table, what, remedy or "nothing to do", None))

@@ -62,7 +62,7 @@ class SignKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SignPlan:
-    """One sign. ``table`` None: it stands for its meters alone. ``digits``: how many digits it can show, cents included."""
+    """One sign. ``table`` None: it stands for its meters alone. ``digits``: how many it can show, cents included."""
 
     id: str
     kind: SignKind

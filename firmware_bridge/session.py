@@ -118,13 +118,13 @@ class Session:
             self._asked_at = None
             self.outbox.clear()
 
-    def losses(
-        self, hello: Hello, committed: Mapping[str, int], held: Mapping[str, int] = _NOTHING
-    ) -> list[Loss]:
+    @staticmethod
+    def losses(hello: Hello, committed: Mapping[str, int], held: Mapping[str, int] = _NOTHING) -> list[Loss]:
         """What the device can no longer send, by its own word; again at each hello until the ledger stands past it.
 
-        ``committed``: the highest durable number of each boot. ``held``: for each boot with messages held ahead of
-        their turn the lowest of them; a device that keeps nothing of such a boot will never fill the gap before it.
+        ``committed``: the highest durable number of each boot. ``held``: for each boot first heard before that of
+        the hello, the lowest number held ahead of its turn; a device that keeps nothing of such a boot will never
+        fill the gap before it.
         """
         found = [
             Loss(boot, committed.get(boot, 0) + 1, first)

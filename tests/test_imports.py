@@ -61,6 +61,7 @@ ONLY_IN = {
 CLOCK_READERS = {
     "controller.daemon": "the one room of the daemon that reads a clock (design section 6)",
     "controller.cli": "a program of its own: `apply` without --at and `clear` stamp their entries with the present",
+    "controller.demo": "a program of its own: it makes a demo ledger, opened at the present",
 }
 """Rooms of the controller that read a clock, each with its reason. Everybody else is told the time."""
 

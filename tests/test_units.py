@@ -6,10 +6,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from demo_snapshot import busy_snapshot
 from prometheus_client.parser import text_string_to_metric_families
 
+from controller.config_wiring import WEB_PORT
 from controller.metrics import FloorCollector, Stats, exposition
-from demo_snapshot import busy_snapshot
 
 ROOT = Path(__file__).parents[1]
 SYSTEMD = ROOT / "systemd"
@@ -144,6 +145,12 @@ def test_alarms_and_dashboard_ask_only_for_metrics_that_exist(shipped: str) -> N
     """An alarm on a name that nobody exports never rings."""
     asked = set(re.findall(r"\bmeterd_[a-z_]+", (ROOT / "config" / shipped).read_text()))
     assert asked and asked - exported_names() == set()
+
+
+@pytest.mark.parametrize("shipped", ["config/prometheus/prometheus.yml", "docs/OPERATIONS.md"])
+def test_the_pages_are_looked_for_where_they_listen(shipped: str) -> None:
+    """The port is the one that a configuration without ``[web] port`` gets."""
+    assert f"127.0.0.1:{WEB_PORT}" in (ROOT / shipped).read_text()
 
 
 def test_every_alarm_says_what_to_do() -> None:

@@ -54,7 +54,8 @@ class House:
         return [entry for entry in self.entries if before is None or entry["number"] < before][:count]
 
     async def wins(self, count: int) -> Sequence[Mapping[str, Any]]:
-        return [{"table": award.table, "game": award.game, "seat": award.seat} for award in self._snapshot.awards[:count]]
+        awards = self._snapshot.awards[:count]
+        return [{"table": award.table, "game": award.game, "seat": award.seat} for award in awards]
 
     def tell(self, snapshot: Snapshot) -> None:
         """Show another snapshot; streams hear of it."""
@@ -97,6 +98,18 @@ class Served:
             self.house.loop = None
 
         asyncio.run(serve())
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The server's own loop; it runs once a first answer has come."""
+        if self.house.loop is None:
+            raise AssertionError("the server does not run")
+        return self.house.loop
+
+    @property
+    def connections(self) -> int:
+        """Connections that are open now."""
+        return len(self._server.server_state.connections)
 
     def stop(self) -> None:
         self._server.should_exit = True

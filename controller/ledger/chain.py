@@ -1,4 +1,4 @@
-"""The chain of hashes: each entry's hash covers the hash before it and every other column of it and its postings. Pure."""
+"""The chain: each entry's hash covers the hash before it and every other column of it and of its postings. Pure."""
 
 from collections.abc import Iterable
 from hashlib import sha256

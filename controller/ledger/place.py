@@ -1,7 +1,7 @@
 """Where a ledger is, whether it is one of ours, and who holds it.
 
-A missing, empty, foreign, newer or damaged ledger is refused and left untouched; one writer holds it by a lock that dies
-with its process (SD-10).
+A missing, empty, foreign, newer or damaged ledger is refused and left untouched; one writer holds it by a lock that
+dies with its process (SD-10).
 """
 
 import fcntl
@@ -36,7 +36,7 @@ def ledger_url(place: str) -> URL:
 def file_of(url: URL) -> Path:
     """The file of an SQLite ledger; LedgerError for another database."""
     if url.get_backend_name() != "sqlite" or not url.database:
-        raise LedgerError(f"{url.render_as_string(hide_password=True)}: only SQLite ledgers can be used in this version")
+        raise LedgerError(f"{url.render_as_string(hide_password=True)}: this version keeps its ledger in SQLite only")
     return Path(url.database)
 
 

@@ -18,7 +18,6 @@ from controller.ledger.schema import entry, posting, state
 from controller.plan import FloorPlan
 from firmware_bridge.messages import content
 
-
 BOOTS_READ = 4_096
 """Boot rows read at a start; older boots are recalled when they speak again."""
 
@@ -143,7 +142,16 @@ class Reader:
         by_entry: dict[int, list[Posting]] = {}
         for line in lines:
             by_entry.setdefault(line[0], []).append(Posting(*line[2:]))
-        return [Entry(*row[:11], postings=tuple(by_entry.get(row[1], ()))) for row in rows]
+        return [Entry._make([*row, tuple(by_entry.get(row[1], ()))]) for row in rows]
+
+    def awards(self, book: str, latest: int) -> list[tuple[StateRow, int]]:
+        """The award rows of the ``latest`` games with a hit, newest first, each with the time of its entry."""
+        rows = self.states(book, "award", latest)
+        numbers = {row.key: json.loads(row.body)["entry"] for row in rows}
+        query = select(entry.c.number, entry.c.at).where(entry.c.book == book, entry.c.number.in_(numbers.values()))
+        with self._connected() as connection:
+            times: dict[int, int] = dict(connection.execute(query).tuples().all())
+        return [(row, times[numbers[row.key]]) for row in rows]
 
     def close(self) -> None:
         """Nothing stays open."""

@@ -1,6 +1,6 @@
 """The ledger's tables and their numbered migrations: one schema for SQLite and PostgreSQL.
 
-Append only: entries and postings are never changed. ``state`` is derived and checkable. Money is 64-bit whole microcents.
+Append only: entries and postings are never changed. ``state`` is derived and checkable. Money is 64-bit microcents.
 """
 
 from collections.abc import Callable
@@ -103,7 +103,7 @@ def insert_text(table: Table, dialect: Dialect, *, replace: bool = False) -> str
     mark = "?" if dialect.paramstyle == "qmark" else "%s"
     quote = dialect.identifier_preparer.quote
     columns = [quote(column.name) for column in table.columns]
-    text = f"INSERT INTO {quote(table.name)} ({', '.join(columns)}) VALUES ({', '.join([mark] * len(columns))})"
+    text = f"INSERT INTO {quote(table.name)} ({', '.join(columns)}) VALUES ({', '.join([mark] * len(columns))})"  # noqa: S608 (names of our own tables)
     if replace:
         keys = [quote(column.name) for column in table.primary_key.columns]
         others = [name for name in columns if name not in keys]

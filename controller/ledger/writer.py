@@ -125,10 +125,8 @@ def _rows(
         hashed = chain.link(previous, *entry)
         entries.append((*entry[:11], previous, hashed))
         previous = hashed
-        line = 0
-        for posting in entry.postings:
+        for line, posting in enumerate(entry.postings):
             postings.append((book, number, line, *posting))
-            line += 1
     states.extend([(book, kind, key, at, body) for kind, key, at, body in batch.states])
     if batch.entries:
         head_row = canonical({"hash": previous.hex(), "number": number})

@@ -20,6 +20,7 @@ SPACING_S = 0.25
 HEARTBEAT_S = 1.0
 CLIENTS_MAX = 200
 SEND_S = 5.0
+END_S = 0.3
 RECONNECT_MS = 1000
 
 Fragments = Mapping[str, str]
@@ -159,20 +160,26 @@ class EventStream(Response):
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
         if self._streams.stopping:
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+            await self._close(scope, send)
         elif tasks[0] in done:
             tasks[0].result()
+
+    async def _close(self, scope: Scope, send: Send) -> None:
+        try:
+            await _soon(send, {"type": "http.response.body", "body": b"", "more_body": False}, END_S)
+        except _Slow:
+            cut_off(scope)
 
     async def _send_all(self, scope: Scope, send: Send) -> None:
         head = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
         event = self._feed.join()
         try:
-            await _soon(send, head)
-            await _soon(send, {"type": "http.response.body", "body": _RETRY + event.whole, "more_body": True})
+            await _soon(send, head, SEND_S)
+            await _soon(send, {"type": "http.response.body", "body": _RETRY + event.whole, "more_body": True}, SEND_S)
             while True:
                 newer = await self._feed.after(event.number)
                 body = newer.update if newer.number == event.number + 1 else newer.whole
-                await _soon(send, {"type": "http.response.body", "body": body, "more_body": True})
+                await _soon(send, {"type": "http.response.body", "body": body, "more_body": True}, SEND_S)
                 event = newer
         except _Slow:
             cut_off(scope)
@@ -182,12 +189,12 @@ _RETRY = b"retry: %d\n\n" % RECONNECT_MS
 
 
 class _Slow(Exception):
-    """The client has not read for ``SEND_S``."""
+    """The client did not read in time."""
 
 
-async def _soon(send: Send, message: dict[str, object]) -> None:
+async def _soon(send: Send, message: dict[str, object], seconds: float) -> None:
     try:
-        async with asyncio.timeout(SEND_S):
+        async with asyncio.timeout(seconds):
             await send(message)
     except TimeoutError as error:
         raise _Slow from error

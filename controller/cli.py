@@ -1,0 +1,328 @@
+"""``meterctl``: everything people and scripts ask of the controller on the command line.
+
+Exit codes: 0 done, 1 a check failed, 2 usage, configuration or input file, 3 ledger.
+"""
+
+import asyncio
+import json
+import signal
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from controller import cli_text
+from controller.apply import apply as apply_file
+from controller.config import ConfigError, load
+from controller.daemon import VERSION, clock
+from controller.describe import describe
+from controller.floor import Floor
+from controller.ledger.backup import backup as backup_ledger
+from controller.ledger.place import LedgerError, file_of, ledger_url
+from controller.ledger.reader import Reader
+from controller.ledger.verify import BadEntry
+from controller.ledger.verify import verify as verify_ledger
+from controller.ledger.writer import Batch, create
+from controller.listing import latest_awards, log_entry
+from controller.offline import look, plan_of, put_right
+from controller.plan import Environment, FloorPlan
+from controller.web import models
+from controller.wiring import Wiring
+from firmware_bridge.device import SimulationError
+from firmware_bridge.simulator import simulate
+
+SYSTEM_CONFIG = Path("/etc/meterd/meterd.toml")
+DEFAULT_URL = "http://127.0.0.1:8688"
+_ANSWER_MAX = 64 * 1024 * 1024
+
+
+class Group(click.Group):
+    """Turns what is known to go wrong into one line and an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except ConfigError as wrong:
+            _fail(2, str(wrong))
+        except BadEntry as bad:
+            _fail(1, f"NOT GOOD: {bad}")
+        except LedgerError as wrong:
+            _fail(3, str(wrong))
+
+
+def _fail(code: int, text: str) -> NoReturn:
+    click.echo(text, err=True)
+    sys.exit(code)
+
+
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(VERSION, prog_name="meterctl")
+def main() -> None:
+    """Progressive meter controller: make, check, read and prove its ledger."""
+
+
+_FILE = click.Path(path_type=Path)
+_config = click.option("--config", "config", type=_FILE, required=True, help="the floor's TOML file")
+_ledger = click.option("--ledger", "ledger", required=True, help="path or URL of the ledger")
+
+
+def _load(config: Path) -> tuple[FloorPlan, Wiring]:
+    return load(config)
+
+
+@main.command()
+@_config
+@click.option("--ledger", default=None, help="path or URL; default: the configuration's [ledger] url")
+def init(config: Path, ledger: str | None) -> None:
+    """Make a new ledger: site, environment, configuration, and one opening for each meter."""
+    plan, wiring = _load(config)
+    path = file_of(ledger_url(ledger or wiring.ledger_url))
+    at = clock()
+    create(path, [Batch(book, *Floor.opened(plan, book, at, "init").drain()) for book in plan.books])
+    opened = f"{len(plan.meters)} meters opened"
+    click.echo(f"Made {path}: site {plan.site}, environment {plan.environment.value}, {opened}.")
+
+
+@main.command()
+@click.argument("config", type=click.Path(path_type=Path))
+def check(config: Path) -> None:
+    """Check a configuration and print the effective floor in plain sentences."""
+    click.echo(describe(*_load(config)))
+
+
+def _asks(command: Callable[..., None]) -> Callable[..., None]:
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="the API's JSON, for machines"),
+        click.option("--ledger", default=None, help="read this ledger instead of asking the daemon"),
+        click.option("--url", default=None, help=f"the daemon's pages (default: of --config, or {DEFAULT_URL})"),
+        click.option("--config", type=_FILE, default=None, help="configuration of the daemon to ask"),
+    ):
+        command = option(command)
+    return command
+
+
+def _ask(path: str, url: str | None, config: Path | None) -> Any:
+    """A JSON answer of the running daemon."""
+    base = url
+    if base is None and config is not None:
+        web = _load(config)[1].web
+        if web is None:
+            raise click.UsageError(f"{config} has no [web] section; use --ledger or --url")
+        base = f"http://{web.bind}:{web.port}"
+    whole = f"{base or DEFAULT_URL}/api/v1/{path}"
+    if not whole.startswith(("http://", "https://")):
+        raise click.UsageError(f"--url {base}: write it as http://host:port")
+    try:
+        with urllib.request.urlopen(whole, timeout=10) as answer:
+            return json.loads(answer.read(_ANSWER_MAX))
+    except (urllib.error.URLError, OSError, ValueError) as wrong:
+        raise click.UsageError(f"no daemon answers at {whole} ({wrong}); start it, or use --ledger") from wrong
+
+
+def _print(found: Any, as_json: bool, text: Callable[[Any], str]) -> None:
+    click.echo(json.dumps(found, indent=2) if as_json else text(found))
+
+
+def _path(ledger: str) -> Path:
+    return file_of(ledger_url(ledger))
+
+
+@main.command()
+@_asks
+def meters(config: Path | None, url: str | None, ledger: str | None, as_json: bool) -> None:
+    """Every meter: amounts, parameters, counters, prize rows, linked tables."""
+    if ledger is None:
+        found = _ask("meters", url, config)
+    else:
+        views = look(_path(ledger), VERSION, clock()).meters.values()
+        found = [models.meter(view).model_dump(mode="json") for view in views]
+    _print(found, as_json, cli_text.meters)
+
+
+@main.command()
+@_asks
+def tables(config: Path | None, url: str | None, ledger: str | None, as_json: bool) -> None:
+    """Every table: its unit's line, its latest game, and whether it may play."""
+    if ledger is None:
+        found = _ask("tables", url, config)
+    else:
+        views = look(_path(ledger), VERSION, clock()).tables.values()
+        found = [models.table(view, None).model_dump(mode="json") for view in views]
+    _print(found, as_json, cli_text.tables)
+
+
+@main.command()
+@_asks
+@click.option("--book", default="main", show_default=True)
+@click.option("--count", default=50, show_default=True, type=click.IntRange(1, 500))
+@click.option("--before", default=None, type=click.IntRange(2), help="entries below this number")
+def log(
+    config: Path | None, url: str | None, ledger: str | None, as_json: bool, book: str, count: int, before: int | None
+) -> None:
+    """The ledger's entries, newest first."""
+    if ledger is None:
+        asked = f"log?book={book}&count={count}" + (f"&before={before}" if before else "")
+        found = _ask(asked, url, config)["entries"]
+    else:
+        reader = Reader(_path(ledger))
+        found = [log_entry(entry) for entry in reader.entries(book, before=before, latest=count)]
+    _print(found, as_json, cli_text.log)
+
+
+@main.command()
+@_asks
+@click.option("--count", default=50, show_default=True, type=click.IntRange(1, 500))
+def wins(config: Path | None, url: str | None, ledger: str | None, as_json: bool, count: int) -> None:
+    """The latest awards, newest first; all are pending until people pay them."""
+    if ledger is None:
+        found = _ask(f"wins?count={count}", url, config)
+    else:
+        reader = Reader(_path(ledger))
+        views = latest_awards(reader, plan_of(reader), count)
+        found = [models.award(view).model_dump(mode="json") for view in views]
+    _print(found, as_json, cli_text.wins)
+
+
+@main.command()
+@_config
+@_ledger
+@click.option("--quiet", is_flag=True, help="print one summary instead of an answer to each message")
+@click.option("--at", default=None, help="the time of all messages, like 2026-12-01T20:15:00Z (default: now)")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+def apply(config: Path, ledger: str, quiet: bool, at: str | None, file: Path) -> None:
+    """Apply a file of messages, one JSON object a line (- for standard input), to a ledger of apply's own."""
+    plan = _load(config)[0]
+    time_us = _time(at)
+    out = None if quiet else sys.stdout
+    try:
+        source = sys.stdin.buffer if str(file) == "-" else file.open("rb")
+    except OSError as wrong:
+        _fail(2, f"{file}: cannot be read: {wrong.strerror}")
+    with source:
+        summary = apply_file(plan, ledger, source, at=time_us, clock=clock, out=out)
+    if quiet:
+        click.echo(json.dumps(summary))
+
+
+def _time(text: str | None) -> int | None:
+    """UTC microseconds of an ISO time; one without an offset is UTC."""
+    if text is None:
+        return None
+    try:
+        made = datetime.fromisoformat(text)
+    except ValueError as wrong:
+        raise click.UsageError(f"--at {text}: write a time like 2026-12-01T20:15:00Z") from wrong
+    made = made if made.tzinfo is not None else made.replace(tzinfo=UTC)
+    since = made - datetime(1970, 1, 1, tzinfo=UTC)
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+
+
+@main.command()
+@_ledger
+@click.option("--replay", is_flag=True, help="recompute every entry by the rules of its version")
+def verify(ledger: str, replay: bool) -> None:
+    """Prove a ledger from itself alone: chain, zero sums, balances, keys. Exit 1 names the first bad entry."""
+    for book in verify_ledger(_path(ledger), replay=replay):
+        how = "every entry recomputed" if book.replayed else "chain, sums, balances and keys"
+        rows = f"{book.entries:,} entries, {book.postings:,} postings"
+        click.echo(f"GOOD: book {book.book}, {rows}, {how}; head {book.head}")
+
+
+@main.command()
+@_ledger
+@click.argument("copy", type=click.Path(path_type=Path))
+def backup(ledger: str, copy: Path) -> None:
+    """Copy a ledger, while a daemon runs or not, to a new file COPY, and verify the copy."""
+    proved = backup_ledger(_path(ledger), copy)
+    entries = ", ".join(f"book {book.book} to entry {book.entries:,}" for book in proved)
+    click.echo(f"Made {copy}, verified: {entries}.")
+
+
+@main.command()
+@_ledger
+@click.option("--reason", required=True, help="what was found and done; it is kept in the ledger")
+def clear(ledger: str, reason: str) -> None:
+    """Clear a stopped book, once `verify --replay` passes; the daemon must not be running."""
+
+    def change(floor: Floor) -> bool:
+        if floor.stopped:
+            floor.clear(reason, clock())
+            return True
+        return False
+
+    numbers = put_right(_path(ledger), "meterctl clear", _now(), change)
+    click.echo(f"Cleared: entry {', '.join(str(number) for number in numbers)}. Start meterd again.")
+
+
+@main.command(name="accept-loss")
+@_ledger
+@click.option("--table", "table", required=True)
+@click.option("--reason", required=True, help="what was found; it is kept in the ledger")
+def accept_loss(ledger: str, table: str, reason: str) -> None:
+    """Accept that a table unit lost messages, or that its totals differ; the daemon must not be running."""
+
+    def change(floor: Floor) -> bool:
+        if table not in floor.tables or floor.tables[table].loss is None:
+            return False
+        floor.accept_loss(table, reason, clock())
+        return True
+
+    numbers = put_right(_path(ledger), "meterctl accept-loss", _now(), change)
+    click.echo(f"Accepted: entry {numbers[0]}. Nothing was added to a meter. Start meterd again.")
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@main.command(name="simulate-device")
+@click.option("--device", required=True, help="the table unit's id, like hub-01")
+@click.option("--seats", default=6, show_default=True, type=click.IntRange(1, 64))
+@click.option("--target", required=True, help="pty:LINK, a serial port, tcp://host:port or mqtt://user@host:port/site")
+@click.option("--script", type=_FILE, default=None, help="a file of actions; default: random games")
+@click.option("--faults", default="", help="like drop=0.05,dup=0.02,bitflip=0.01,reboot=0.001")
+@click.option("--seed", type=int, default=None)
+@click.option("--pace", default=2.0, show_default=True, help="seconds for each step of a random game")
+@click.option("--hit-rate", default=0.05, show_default=True, help="how likely a wager wins something")
+@click.option("--password-file", type=click.Path(path_type=Path), default=None)
+@click.option("--baud", default=115_200, show_default=True)
+@click.option("--config", type=click.Path(path_type=Path), default=None, help="refuse this floor's ports if production")
+def simulate_device(target: str, config: Path | None, **options: Any) -> None:
+    """Play a table unit: random games or a script, with faults if wanted. Never on a production floor."""
+    for known in {config, SYSTEM_CONFIG} - {None}:
+        if known is not None and (known == config or known.exists()):
+            _refuse_production(known, target)
+
+    async def run() -> None:
+        stop = asyncio.Event()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        await simulate(options.pop("device"), options.pop("seats"), target, stop=stop, **options)
+
+    try:
+        asyncio.run(run())
+    except SimulationError as wrong:
+        _fail(2, str(wrong))
+
+
+def _refuse_production(config: Path, target: str) -> None:
+    plan, wiring = _load(config)
+    if plan.environment is not Environment.PRODUCTION:
+        return
+    ports = {line.serial.port for line in wiring.lines}
+    ports |= {sign.serial.port for sign in wiring.signs if sign.serial is not None}
+    broker = f"{wiring.mqtt.host}:{wiring.mqtt.port}" if wiring.mqtt is not None else None
+    place = target.removeprefix("pty:")
+    same = any(place == port or Path(place).resolve() == Path(port).resolve() for port in ports if "://" not in port)
+    if same or place in ports or (broker is not None and broker in target):
+        _fail(2, f"{target} belongs to the production floor of {config}: a simulated unit is never let on it")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""``make demo``: a whole small floor on this machine, with simulated table units, until Ctrl-C.
+
+Two tables on serial lines (pseudo-terminals), one over MQTT with a private broker, a link of two on paytable 4, one
+stand-alone on paytable 1; hits come far more often than in life. Its training ledger under ``var/demo`` is kept.
+"""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from controller.config import load
+from controller.floor import Floor
+from controller.ledger.place import LedgerError, file_of, ledger_url
+from controller.ledger.writer import Batch, create
+from controller.plan import FloorPlan
+from firmware_bridge.simulator import simulate
+
+FOLDER = Path("var/demo")
+PACE_S = 0.7
+HIT_RATE = 0.04
+END_S = 4.5
+
+_METER = """
+[[meter]]
+id = "{id}"
+name = "{name}"
+paytable = "{paytable}"
+part = "main"
+tie_policy = "split"
+order = "partials-first"
+below_seed = "{below_seed}"
+reserve_surplus = "keep"
+rounding = "up"
+limit = "{limit}"
+overflow = "next-meter"
+unreasonable_contribution = "$10.00"
+"""
+
+_TABLE = """
+[[table]]
+id = "{id}"
+device = "{device}"
+seats = 6
+pay_order = [1, 2, 3, 4, 5, 6]
+{envy}
+[[table.spot]]
+id = "progressive"
+paytable = "{paytable}"
+meters = {{ main = "{meter}" }}
+
+[[sign]]
+id = "{id}"
+kind = "page"
+table = "{id}"
+meters = ["{meter}"]
+digits = 9
+"""
+
+_LINE = """
+[[line]]
+id = "{id}"
+device = "{device}"
+port = "{port}"
+"""
+
+
+def floor_text(folder: Path, paytables: Path, broker: int, pages: int) -> str:
+    """The demo floor's configuration."""
+    tables = (("PG-01", "hub-01", "progressive-4", "pg-link"), ("PG-02", "hub-02", "progressive-4", "pg-link"),
+              ("PG-03", "hub-03", "progressive-1", "pg-solo"))
+    parts = [
+        '[site]\nid = "demo"\nname = "Demo Casino"\nenvironment = "training"\ncurrency = "USD"\n'
+        'timezone = "America/New_York"\ngaming_day_start = "06:00"\n'
+        f'paytables = "{os.path.relpath(paytables, folder)}"\n\n[ledger]\nurl = "sqlite:///ledger.db"\n\n'
+        f'[mqtt]\nhost = "127.0.0.1"\nport = {broker}\n\n[web]\nport = {pages}\n',
+        _METER.format(id="pg-link", name="Face Up Pai Gow Link", paytable="progressive-4", below_seed="allow",
+                      limit="none"),
+        _METER.format(id="pg-solo", name="Face Up Pai Gow Solo", paytable="progressive-1", below_seed="top-up",
+                      limit="$250,000.00"),
+    ]
+    for table, device, paytable, meter in tables:
+        envy = 'envy_hand = "any-player"\n' if paytable == "progressive-4" else ""
+        parts.append(_TABLE.format(id=table, device=device, paytable=paytable, meter=meter, envy=envy))
+    for device in ("hub-01", "hub-03"):
+        parts.append(_LINE.format(id=f"serial-{device[-2:]}", device=device, port=folder.absolute() / device))
+    return "".join(parts)
+
+
+def free_port() -> int:
+    """A loopback port that is free now."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        return int(found.getsockname()[1])
+
+
+def start_broker(folder: Path, port: int) -> "subprocess.Popen[bytes]":
+    """A private Mosquitto on a loopback port; ends the program when it is not installed."""
+    program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
+    if program is None:
+        sys.exit("mosquitto is not installed: run `make setup`, or `apt-get install mosquitto`")
+    settings = folder / "mosquitto.conf"
+    user = "user root\n" if os.geteuid() == 0 else ""
+    settings.write_text(
+        f"listener {port} 127.0.0.1\nallow_anonymous true\n{user}persistence true\n"
+        f"persistence_location {folder.absolute()}/\nlog_type error\n")
+    with (folder / "mosquitto.log").open("ab") as log:
+        return subprocess.Popen([program, "-c", str(settings)], stdout=log, stderr=log, start_new_session=True)
+
+
+def make_ledger(plan: FloorPlan, place: str) -> bool:
+    """Make the ledger if there is none; True when it was made."""
+    path = file_of(ledger_url(place))
+    if path.exists():
+        return False
+    at = time.time_ns() // 1_000
+    create(path, [Batch(book, *Floor.opened(plan, book, at, "init").drain()) for book in plan.books])
+    return True
+
+
+async def _units(folder: Path, broker: int, stop: asyncio.Event) -> None:
+    targets = {"hub-01": f"pty:{folder / 'hub-01'}", "hub-02": f"mqtt://127.0.0.1:{broker}/demo",
+               "hub-03": f"pty:{folder / 'hub-03'}"}
+    await asyncio.gather(*(
+        simulate(device, 6, target, pace=PACE_S, hit_rate=HIT_RATE, stop=stop) for device, target in targets.items()))
+
+
+async def _until_stopped(daemon: "subprocess.Popen[bytes]", folder: Path, broker: int) -> int:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    units = asyncio.create_task(_units(folder, broker, stop))
+    waiting = asyncio.create_task(stop.wait())
+    died = asyncio.create_task(asyncio.to_thread(daemon.wait))
+    await asyncio.wait({waiting, died, units}, return_when=asyncio.FIRST_COMPLETED)
+    early = not stop.is_set()
+    stop.set()
+    print("\nEnding ...", flush=True)
+    if daemon.poll() is None:
+        daemon.terminate()
+    await asyncio.wait({died}, timeout=END_S)
+    if daemon.poll() is None:
+        daemon.kill()
+    await asyncio.wait({units}, timeout=1.0)
+    if units.done() and units.exception() is not None:
+        print(f"The simulated tables ended: {units.exception()}", file=sys.stderr)
+        return 1
+    units.cancel()
+    return 1 if early else int(await died)
+
+
+def _greeting(pages: int) -> str:
+    base = f"http://127.0.0.1:{pages}"
+    return "\n".join([
+        "", "  The demo floor is running (TRAINING: no real money).", "",
+        f"    floor page   {base}/",
+        f"    sign pages   {base}/sign/PG-01   {base}/sign/PG-02   {base}/sign/PG-03",
+        f"    metrics      {base}/metrics",
+        f"    API          {base}/api/v1/meters   {base}/api/v1/openapi.json", "",
+        f"    log          {FOLDER / 'meterd.log'}",
+        f"    ledger       .venv/bin/meterctl verify --ledger {FOLDER / 'ledger.db'}", "",
+        "  Ctrl-C ends it; the next `make demo` goes on from the same ledger.", ""])
+
+
+def _wait_ready(pages: int, daemon: "subprocess.Popen[bytes]") -> bool:
+    for _ in range(150):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", pages), timeout=1):
+            return True
+        if daemon.poll() is not None:
+            return False
+        time.sleep(0.1)
+    return False
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the demo; ``argv``: an optional pages port."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    broker, pages = free_port(), int(arguments[0]) if arguments else free_port()
+    config = FOLDER / "floor.toml"
+    config.write_text(floor_text(FOLDER, Path(__file__).parent.parent / "config/paytables", broker, pages))
+    plan, wiring = load(config)
+    try:
+        made = make_ledger(plan, wiring.ledger_url)
+    except LedgerError as wrong:
+        print(wrong, file=sys.stderr)
+        return 3
+    mosquitto = start_broker(FOLDER, broker)
+    try:
+        with (FOLDER / "meterd.log").open("wb") as log:
+            daemon = subprocess.Popen(
+                [sys.executable, "-m", "controller", "--config", str(config)], stderr=log, start_new_session=True)
+        if not _wait_ready(pages, daemon):
+            print((FOLDER / "meterd.log").read_text(errors="replace"), file=sys.stderr)
+            daemon.terminate()
+            return daemon.wait() or 1
+        print("A new ledger was made." if made else "Going on from the ledger of last time.")
+        print(_greeting(pages), flush=True)
+        return asyncio.run(_until_stopped(daemon, FOLDER.absolute(), broker))
+    finally:
+        mosquitto.terminate()
+        mosquitto.wait(timeout=5)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
