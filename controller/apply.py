@@ -5,13 +5,15 @@ The same code path as the daemon's from intake on. Answers are given only after 
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from controller.floor import Asked, Floor, Recalled, Taken, amounts_answer
 from controller.intake import NotTaken, read_json
-from controller.ledger.place import HeldLedger, LedgerError, file_of, ledger_url
-from controller.ledger.reader import Reader
+from controller.ledger.place import HeldLedger, LedgerError, file_of, ledger_url, make_folder_of
+from controller.ledger.reader import Reader, tell
 from controller.ledger.writer import Batch, Writer, create, open_writer
 from controller.meter import BrokenInvariant
 from controller.plan import FloorPlan
@@ -31,20 +33,30 @@ class Run:
     ) -> None:
         self._plan, self._floors, self._writer, self._reader, self._at = plan, floors, writer, reader, at
         self._answers: list[Taken | dict[str, Any]] = []
+        self._writing: Future[None] | None = None
+        self._unsaid: list[Taken | dict[str, Any]] = []
+        self._thread = ThreadPoolExecutor(1, "ledger writer")
+        self._out: TextIO | None = None
         self._waiting = 0
         self.totals = dict.fromkeys(("messages", "posted", "duplicate", "held", "refused", "fault"), 0)
 
     def read(self, file: BinaryIO, clock: Any, out: TextIO | None) -> None:
-        """Read every line, answering each message on ``out`` (None: count only)."""
-        for number, line in lines(file):
-            text = line.strip(_BLANK)
-            if not text:
-                continue
-            self.totals["messages"] += 1
-            self._one(number, text, self._at if self._at is not None else clock())
-            if self._waiting >= BATCH_MESSAGES:
-                self.commit(out)
-        self.commit(out)
+        """Read every line, answering each message on ``out`` (None: count only) once it is durable.
+
+        While one batch is being written the next one is computed.
+        """
+        self._out = out
+        with self._thread:
+            for number, line in lines(file):
+                text = line.strip(_BLANK)
+                if not text:
+                    continue
+                self.totals["messages"] += 1
+                self._one(number, text, self._at if self._at is not None else clock())
+                if self._waiting >= BATCH_MESSAGES:
+                    self._write()
+            self._write()
+            self._answer()
 
     def _one(self, number: int, text: bytes, at: int) -> None:
         self._waiting += 1
@@ -56,8 +68,7 @@ class Run:
             self._floor_of(message.device).hear(message.device, message.boot, at)
         elif message is not None:
             floor = self._floor_of(message.device)
-            for asked in floor.asks(message):
-                floor.remember(asked, self._recall(floor, asked))
+            tell(floor, message, partial(self._recall, floor))
             self._answers.extend(floor.take(message, at))
 
     def _floor_of(self, device: str) -> Floor:
@@ -66,24 +77,31 @@ class Run:
     def _recall(self, floor: Floor, asked: Asked) -> Recalled:
         """What the ledger knows; what has just been made is made durable first, so that it knows all."""
         self._write()
+        self._answer()
         return self._reader.recall(floor.book, asked)
 
     def _write(self) -> None:
+        """Hand what was made to the writer, once it is done with the batch before; answer that one."""
         batches = [Batch(book, *floor.drain()) for book, floor in self._floors.items()]
-        self._writer.write([batch for batch in batches if batch.entries or batch.states])
-        for floor in self._floors.values():
-            floor.forget(floor.number)
-
-    def commit(self, out: TextIO | None) -> None:
-        """Make everything so far durable; then answer."""
-        self._write()
+        self._answer()
+        self._unsaid, self._answers = self._answers, []
         self._waiting = 0
-        answers, self._answers = self._answers, []
+        self._writing = self._thread.submit(self._writer.write, [one for one in batches if one.entries or one.states])
+
+    def _answer(self) -> None:
+        """Wait until the batch handed over is durable; only then answer its messages."""
+        if self._writing is None:
+            return
+        self._writing.result()
+        self._writing = None
+        for floor in self._floors.values():
+            floor.forget(self._writer.heads[floor.book][0])
+        answers, self._unsaid = self._unsaid, []
         for answer in answers:
             self.totals[answer["result"] if isinstance(answer, dict) else answer.result] += 1
-        if out is not None:
+        if self._out is not None:
             made = [json.dumps(one if isinstance(one, dict) else one.answer()) + "\n" for one in answers]
-            out.write("".join(made))
+            self._out.write("".join(made))
 
     def summary(self) -> dict[str, Any]:
         """What ``--quiet`` prints: totals, what is still held, the last entry and all meters."""
@@ -109,7 +127,7 @@ def apply(
 ) -> dict[str, Any]:
     """Apply a file to a ledger, making one when there is none; returns the summary. Raises LedgerError."""
     path = file_of(ledger_url(place))
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder_of(path)
     began = at if at is not None else clock()
     held = HeldLedger(path, "meterctl apply", str(began))
     try:

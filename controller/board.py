@@ -83,6 +83,8 @@ class Board:
             self.meters[row.key] = meter_view(self.plan, self.plan.meters[row.key], made)
         elif row.kind == "table" and row.key in self.tables:
             self.tables[row.key] = replace(self.tables[row.key], loss=loss_words(made["loss"]))
+            if made["open"] is not None:
+                self._change_game(row.key, made["open"]["game"], chips=made["open"]["chips"])
         elif row.kind == "book":
             self.stopped[book] = made["stopped"]
             self._awards_pending[book] = made["awards_pending"]

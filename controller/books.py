@@ -10,13 +10,15 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 from controller.board import Board
-from controller.floor import Asked, Floor, Recalled, Taken
+from controller.board_reader import catch_up
+from controller.floor import Asked, Floor, Taken
 from controller.floor_state import Boot
 from controller.ledger.place import BrokenLedger, LedgerError
-from controller.ledger.reader import Reader
+from controller.ledger.reader import Reader, tell
 from controller.ledger.writer import Batch, Writer
 from controller.meter import BrokenInvariant
 from controller.metrics import Stats
@@ -25,6 +27,8 @@ from firmware_bridge.messages import Numbered
 
 UNWRITTEN_MAX = 2_048
 """Messages that may wait for the writer; beyond it intake is full and the units send again (design section 7)."""
+ENGINE_FAULTS = (BrokenInvariant, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What leaves the engine half way through a message, by its own checks or by a fault in it: what it holds is void."""
 RETRY_S = 1.0
 """Between tries of a ledger that cannot be written."""
 
@@ -71,20 +75,19 @@ class Books:
         """Why a book takes nothing now, in the floor's words, or empty."""
         if self.floors[book].stopped or self._broken:
             return "the books are stopped: call the technician"
-        return self.trouble
+        return "the ledger cannot be written: call the technician" if self.trouble else ""
 
     def take(self, message: Numbered, give: Callable[[Taken], None]) -> bool:
         """Take a numbered message; ``give`` gets each answer after its commit. False: the unit must send it again."""
         floor = self.floor_of(message.device)
-        if self.why_closed(floor.book) or self._closing or self._messages + self._written >= UNWRITTEN_MAX:
+        if self._is_shut(floor.book):
             self._stats.dropped += 1
             return False
         try:
-            for asked in floor.asks(message):
-                floor.remember(asked, self._reader.recall(floor.book, asked))
+            tell(floor, message, partial(self._reader.recall, floor.book))
             taken = floor.take(message, self._clock())
-        except BrokenInvariant as broken:
-            self._break(f"{message.device} {message.boot}/{message.seq}: {broken}")
+        except ENGINE_FAULTS as broken:
+            self._break(f"{message.device} {message.boot}/{message.seq}: {broken or type(broken).__name__}")
             return False
         except LedgerError as wrong:
             self._fail(str(wrong))
@@ -95,27 +98,31 @@ class Books:
         return True
 
     def hear(self, device: str, boot: str) -> None:
-        """A hello or heartbeat: the first of a boot is an entry."""
+        """A hello or heartbeat: the first of a boot is an entry. When the books are shut, the next pulse is heard."""
         floor = self.floor_of(device)
-        if not self.why_closed(floor.book) and (device, boot) not in floor.boots:
-            if self.boot(device, boot) is None:
-                floor.hear(device, boot, self._clock())
+        if (device, boot) in floor.boots:
+            return
+        if self._is_shut(floor.book):
+            self._stats.dropped += 1
+        elif self.boot(device, boot) is None and not self.trouble:  # a ledger that cannot be asked may know it
+            floor.hear(device, boot, self._clock())
+            self._messages += 1
             self._flush_soon()
 
+    def _is_shut(self, book: str) -> bool:
+        """Whether a message must be dropped now: the book is closed, the daemon ends, or intake is full."""
+        return bool(self.why_closed(book)) or self._closing or self._messages + self._written >= UNWRITTEN_MAX
+
     def boot(self, device: str, boot: str) -> Boot | None:
-        """What the books know of a boot, from the ledger if it is an old one."""
+        """What the books know of a boot, from the ledger if it is an old one; None, too, when it cannot be asked."""
         floor = self.floor_of(device)
         if (device, boot) not in floor.boots:
             asked = Asked(device, boot, None)
-            floor.remember(asked, self._recall(floor, asked))
+            try:
+                floor.remember(asked, self._reader.recall(floor.book, asked))
+            except LedgerError as wrong:
+                self._fail(str(wrong))
         return floor.boots.get((device, boot))
-
-    def _recall(self, floor: Floor, asked: Asked) -> Recalled:
-        try:
-            return self._reader.recall(floor.book, asked)
-        except LedgerError as wrong:
-            self._fail(str(wrong))
-            return Recalled(None)
 
     def enter(self, book: str, change: Callable[[Floor, int], object]) -> None:
         """Let ``change`` make entries on a book's floor at the present time."""
@@ -169,7 +176,7 @@ class Books:
         self._writing, self._written = None, 0
         self._stats.queue_depth = self._messages
         if wrong is not None:
-            self._failed(wrong)
+            self._failed(job, wrong)
             return
         self._stats.commit_us.observe(int(took * 1_000_000))
         self._stats.batch.observe(job.messages)
@@ -200,9 +207,10 @@ class Books:
             self.trouble = ""
             self._changed()
 
-    def _failed(self, wrong: LedgerError) -> None:
+    def _failed(self, job: _Job, wrong: LedgerError) -> None:
         """A batch was not written: nothing of it, or of what was computed after it, has happened."""
-        gave_up = isinstance(wrong, BrokenLedger) and bool(self._broken)
+        stops = any(entry.kind == "stop" for batch in job.batches for entry in batch.entries)
+        gave_up = isinstance(wrong, BrokenLedger) and stops
         if isinstance(wrong, BrokenLedger):
             self._broken = self._broken or str(wrong)
         if not self._rebuild():
@@ -244,12 +252,16 @@ class Books:
         try:
             self._writer.heads = self._reader.heads()
             for book in self.floors:
-                self.floors[book] = self._reader.floor(self.plan, book)
-        except (LedgerError, BrokenInvariant) as wrong:
-            self._broken = self._broken or f"the state cannot be read back: {wrong}"
+                floor = self.floors[book] = self._reader.floor(self.plan, book)
+                if not floor.stopped and self._reader.config_entry(book)[1]["hash"] != self.plan.hash:
+                    floor.configure(self.plan, self._clock())  # the entry of a changed configuration was lost, too
+            catch_up(self.board, self._reader)  # a commit may have been done and its report lost (MO-06)
+        except LedgerError as wrong:
+            if not self._broken:
+                self._broken = f"the state cannot be read back: {wrong}"
+                _log.critical("the books are stopped: %s", self._broken)
             self.board.stopped.update(dict.fromkeys(self.floors, self._broken))
-            _log.critical("the books are stopped: %s", self._broken)
-            self._changed()
+            self._fail(str(wrong))
             return False
         return True
 

@@ -23,7 +23,7 @@ from controller.daemon import VERSION, clock
 from controller.describe import describe
 from controller.floor import Floor
 from controller.ledger.backup import backup as backup_ledger
-from controller.ledger.place import LedgerError, file_of, ledger_url
+from controller.ledger.place import HeldLedger, LedgerError, file_of, ledger_url, make_folder_of
 from controller.ledger.reader import Reader
 from controller.ledger.verify import BadEntry
 from controller.ledger.verify import verify as verify_ledger
@@ -38,6 +38,7 @@ from firmware_bridge.simulator import simulate
 
 SYSTEM_CONFIG = Path("/etc/meterd/meterd.toml")
 DEFAULT_URL = "http://127.0.0.1:8688"
+_DAYS_MAX = (datetime(9998, 12, 31, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
 _ANSWER_MAX = 64 * 1024 * 1024
 
 
@@ -84,7 +85,14 @@ def init(config: Path, ledger: str | None) -> None:
     plan, wiring = _load(config)
     path = file_of(ledger_url(ledger or wiring.ledger_url))
     at = clock()
-    create(path, [Batch(book, *Floor.opened(plan, book, at, "init").drain()) for book in plan.books])
+    if path.exists():
+        raise LedgerError(f"{path}: there is a file already; it is left as it is")
+    make_folder_of(path)
+    held = HeldLedger(path, "meterctl init", _now())
+    try:
+        create(path, [Batch(book, *Floor.opened(plan, book, at, "init").drain()) for book in plan.books])
+    finally:
+        held.close()
     opened = f"{len(plan.meters)} meters opened"
     click.echo(f"Made {path}: site {plan.site}, environment {plan.environment.value}, {opened}.")
 
@@ -220,6 +228,8 @@ def _time(text: str | None) -> int | None:
         raise click.UsageError(f"--at {text}: write a time like 2026-12-01T20:15:00Z") from wrong
     made = made if made.tzinfo is not None else made.replace(tzinfo=UTC)
     since = made - datetime(1970, 1, 1, tzinfo=UTC)
+    if not 0 <= since.days <= _DAYS_MAX:
+        raise click.UsageError(f"--at {text}: a time from the year 1970 to 9998 is meant")
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 

@@ -10,9 +10,9 @@ import logging
 import signal
 import time
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from importlib.metadata import version as package_version
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,7 @@ from controller.notify import Notify
 from controller.plan import Environment, FloorPlan
 from controller.sign import Shown
 from controller.signs import Signs
-from controller.snapshot import Snapshot
+from controller.snapshot import Note, Snapshot
 from controller.start import refuse_changes
 from controller.units import Strays, Unit, Wire
 from controller.web.app import create_app
@@ -50,7 +50,11 @@ TICK_S = 0.25
 PULSE_S = 1.0
 STUCK_S = 5.0
 """The watchdog is not fed when the writer has been at one batch for longer (SD-02)."""
-CLOSE_S = 2.0
+CLOSE_S = 1.5
+SIGNS_S = 1.5
+"""READY waits so long for the LED signs to be told (SD-01, DI-01); one that is absent holds nothing up."""
+FRESH_US = 900_000
+"""A view of the lines is made anew after this long: a live daemon vouches for it every second."""
 
 _log = logging.getLogger("meterd")
 
@@ -64,10 +68,11 @@ class Daemon:
     """One running meterd. It is the ``Source`` of the pages."""
 
     def __init__(
-        self, plan: FloorPlan, wiring: Wiring, books: Books, board: Board, reader: Reader, stats: Stats
+        self, plan: FloorPlan, wiring: Wiring, books: Books, board: Board, reader: Reader, stats: Stats,
+        merge: log.MergeRepeats,
     ) -> None:
         self.plan, self.wiring, self.stats = plan, wiring, stats
-        self._books, self._board, self._reader = books, board, reader
+        self._books, self._board, self._reader, self._merge = books, board, reader, merge
         self._path = file_of(ledger_url(wiring.ledger_url))
         self._changed = asyncio.Event()
         self._version = 0
@@ -79,13 +84,17 @@ class Daemon:
         self.strays = Strays(stats)
         self._lines = {line.id: self._serial_line(line) for line in wiring.lines}
         self._device_of_line = {line.id: line.device for line in wiring.lines}
+        self._line_of_device = {line.device: self._lines[line.id] for line in wiring.lines}
         self._wires = {line.id: Wire(line.id, partial(self._send_frame, line.id)) for line in wiring.lines}
         self._mqtt = self._mqtt_line(wiring)
         if self._mqtt is not None:
             for device in self._units:
                 self._wires[f"mqtt/{device}"] = Wire("mqtt", partial(self._send_json, device))
         self.signs = Signs(plan, wiring, clock, self._publish_meter)
+        self._sessions_lost = 0
         self._ready = False
+        self._closed = self._why_closed()
+        self._said = board.notes[0] if board.notes else None
         self._stop = asyncio.Event()
 
     # ------------------------------------------------------------------ lines
@@ -104,7 +113,12 @@ class Daemon:
             self.plan.site, mqtt.host, mqtt.port, mqtt.client_id, on_message=self._payload,
             on_state=self._device_state, on_up=self._mqtt_up, on_down=partial(self._line_down, "mqtt"),
             username=mqtt.username, password_file=mqtt.password_file, tls=mqtt.tls, ca_file=mqtt.ca_file,
-            cert_file=mqtt.cert_file, key_file=mqtt.key_file)
+            cert_file=mqtt.cert_file, key_file=mqtt.key_file, expect_session=self._heard_over_mqtt())
+
+    def _heard_over_mqtt(self) -> bool:
+        """Whether the ledger knows a unit without a serial line: the broker then has a session of ours (MQ-05)."""
+        return any(device not in self._line_of_device for floor in self._books.floors.values()
+                   for device, _ in floor.boots)
 
     def _send_frame(self, line: str, message: Down) -> bool:
         return self._lines[line].send(encode_frame(encode_binary(message)))
@@ -120,11 +134,14 @@ class Daemon:
         self._message(line, device, from_its_line(read_frame(self.plan, payload), device), self._wires[line])
 
     def _payload(self, device: str, payload: bytes, retained: bool) -> None:
-        if device not in self._units:
-            self._message("mqtt", device, from_its_line(read_json(self.plan, payload), device), None)
-        else:
-            message = from_its_line(read_json(self.plan, payload), device)
-            self._message("mqtt", device, message, self._wires[f"mqtt/{device}"], retained=retained)
+        line = f"mqtt/{device}"
+        if retained:
+            _log.info("%s: a retained copy came from the broker; it counts only if it is new", line)
+        message = from_its_line(read_json(self.plan, payload), device)
+        unit = self._units.get(device)
+        if unit is not None and not isinstance(message, NotTaken):
+            unit.counts["messages"] += 1
+        self._message(line, device, message, self._wires.get(line), retained=retained)
 
     def _message(
         self, line: str, device: str, message: Up | NotTaken | None, wire: Wire | None, *, retained: bool = False
@@ -133,8 +150,7 @@ class Daemon:
         if isinstance(message, NotTaken):
             if unit is not None:
                 unit.counts["malformed"] += 1
-            self.strays.add(message, unit.table.id if unit else "", line, clock())
-            self._bump()
+            self._say(self.strays.add(message, unit.table.id if unit else "", line, clock()))
         elif message is not None and unit is not None and wire is not None:
             unit.heard(wire, message, clock(), retained=retained)
             if not isinstance(message, Heartbeat):
@@ -149,22 +165,29 @@ class Daemon:
     def _line_up(self, line: str) -> None:
         unit = self._units[self._device_of_line[line]]
         unit.counts["reconnects"] += 1
-        self.strays.line("line-up", unit.table.id, f"Line {line} is connected", "", clock())
-        self._bump()
+        self._keep("line-up", unit.table.id, f"Line {line} is connected")
 
     def _mqtt_up(self, session_present: bool) -> None:
-        kept = "" if session_present else " (it kept nothing of earlier connections: the units send again)"
-        self.strays.line("line-up", "", f"The broker is connected{kept}", "", clock())
-        self._bump()
+        lost = self._mqtt.counters["sessions_lost"] if self._mqtt is not None and not session_present else 0
+        if lost != self._sessions_lost:
+            self._sessions_lost = lost
+            self._keep(
+                "broker-forgot", "", "The broker has forgotten what it kept for the controller",
+                "nothing is lost, the table units send again; let the technician look at the broker", kind="alarm")
+        self._keep("line-up", "", "The broker is connected")
 
     def _line_down(self, line: str, cause: str) -> None:
-        on_it = [unit for unit in self._units.values() if unit.wire is not None and unit.wire.name == line]
-        for unit in on_it:
-            unit.session.lost(line)
+        for unit in self._units.values():
+            if unit.wire is not None and unit.wire.name == line:
+                unit.session.lost(line)
         table = self._units[self._device_of_line[line]].table.id if line in self._device_of_line else ""
+        where = f"Line {line}" if table else "The broker"
         remedy = "look at the cable and the power of the table unit" if table else "look at the broker and the network"
-        self.strays.line("line-down", table, f"Line {line} is down: {cause}", remedy, clock())
+        self._keep("line-down", table, f"{where} is down: {cause}", remedy, kind="fault")
         self._look()
+
+    def _keep(self, cause: str, table: str, what: str, remedy: str = "nothing to do", kind: str = "notice") -> None:
+        self.strays.keep(Note(clock(), kind, cause, table, what, remedy, None))
         self._bump()
 
     def _writable(self, line: str) -> None:
@@ -179,31 +202,57 @@ class Daemon:
 
     def books_changed(self) -> None:
         """A batch is durable, or the books' health changed: answer the units and tell the pages."""
+        closed, before = self._why_closed(), self._closed
+        self._closed = closed
         for unit in self._units.values():
-            unit.pulse(always=False)
+            if unit.answered or closed != before:
+                unit.pulse(always=False)
+        if closed != before:
+            self._tell_trouble()
+        for note in takewhile(lambda note: note is not self._said, self._board.notes):
+            self._say(note)
+        self._said = self._board.notes[0] if self._board.notes else None
+        self._bump()
+
+    def _why_closed(self) -> list[str]:
+        return [self._books.why_closed(book) for book in self._books.floors]
+
+    def _tell_trouble(self) -> None:
+        if self._books.trouble:
+            remedy = f"look at the disk of {self._path.parent}; wagers are taken again by themselves when it is well"
+            self._keep("ledger", "", f"No wagers are taken: {self._books.trouble}", remedy, kind="fault")
+
+    def _say(self, note: Note) -> None:
+        """What people see as a note is in the log too (I5)."""
+        level = logging.INFO if note.kind == "notice" else logging.WARNING
+        table = f"table {note.table}" if note.table else "floor"
+        # The cause stands in the words themselves, so that only the like of it is merged.
+        _log.log(level, f"%s: %s; %s [{note.cause}]", table, note.what, note.remedy)
         self._bump()
 
     def snapshot(self) -> Snapshot:
         """The newest view of everything durable, and of the lines; made once for each change."""
-        if self._snapshot is None or self._snapshot_of != self._version:
+        made, now = self._snapshot, clock()
+        if made is None or self._snapshot_of != self._version or abs(now - made.at) > FRESH_US:
             self._snapshot_of = self._version
-            board = self._board
-            notes = sorted((*board.notes, *self.strays.notes), key=lambda note: -note.at)[:100]
-            self._snapshot = Snapshot(
-                plan=self.plan, at=clock(), started_at=self._started_at, version=VERSION, entries=dict(board.entries),
-                meters=dict(board.meters), tables=dict(board.tables), awards=board.awards, envy=board.envy,
-                pending_awards=board.awards_pending, notes=tuple(notes),
-                stopped=next((why for why in board.stopped.values() if why), ""),
-                devices={device: unit.view for device, unit in self._units.items() if unit.view is not None},
-                signs=self.signs.health(), ready=self._ready and not self._books.trouble)
-        return self._snapshot
-
-    def _fresh(self) -> Snapshot:
-        """The snapshot as of now: a live daemon vouches for it every second."""
-        made = self.snapshot()
-        if clock() - made.at > 900_000:
-            made = self._snapshot = replace(made, at=clock())
+            made = self._snapshot = self._view(now)
         return made
+
+    def _view(self, now: int) -> Snapshot:
+        board = self._board
+        notes = sorted((*board.notes, *self.strays.notes), key=lambda note: -note.at)[:100]
+        devices = {}
+        for device, unit in self._units.items():
+            line = self._line_of_device.get(device)
+            devices[device] = unit.view(line.counters if line is not None else {})
+        return Snapshot(
+            plan=self.plan, at=now, started_at=self._started_at, version=VERSION, entries=dict(board.entries),
+            meters=dict(board.meters), tables=dict(board.tables), awards=board.awards, envy=board.envy,
+            pending_awards=board.awards_pending, notes=tuple(notes), stopped=self._stopped(),
+            devices=devices, signs=self.signs.health(), ready=self._ready and not self._books.trouble)
+
+    def _stopped(self) -> str:
+        return next((why for why in self._board.stopped.values() if why), "")
 
     def version(self) -> int:
         """Rises with every change that a page shows."""
@@ -231,36 +280,48 @@ class Daemon:
     # ------------------------------------------------------------------ the ticker
 
     def _look(self) -> None:
+        """Look at every line: what has changed is told to its unit and to people."""
         changed = False
         for unit in self._units.values():
-            wire = unit.wire
-            line = self._lines.get(wire.name) if wire is not None else None
-            frames = line.counters if line is not None else {}
-            if unit.look(frames):
+            yes, why = unit.playable_seen
+            if unit.look():
                 changed = True
                 unit.pulse(always=False)
+                if unit.playable_seen != (yes, why):
+                    self._say_playable(unit)
         if changed:
             self._bump()
 
+    def _say_playable(self, unit: Unit) -> None:
+        yes, why = unit.playable_seen
+        if yes:
+            _log.info("table %s: the progressive is open", unit.table.id)
+        else:
+            _log.warning("table %s: no progressive wagers: %s", unit.table.id, why)
+
     async def _tick(self) -> None:
-        """Four times a second: lines looked at, signs told, the watchdog fed; once a second: the host's pulse."""
+        """Four times a second: lines looked at, signs told; once a second: the host's pulse, the watchdog fed."""
         pulse_at = 0.0
         signs_of = -1
         while not self._stop.is_set():
             now = time.monotonic()
             self._look()
-            if now >= pulse_at:
+            due = now >= pulse_at
+            if due:
                 pulse_at = now + PULSE_S
-                for unit in self._units.values():
-                    unit.pulse(always=True)
-                self._watch()
-                self._sizes()
-            if self._version != signs_of or pulse_at == now + PULSE_S or self._signs_move():
-                signs_of = self._version
-                if self.signs.update(self._fresh(), clock()):
+                self._each_second()
+            if due or self._version != signs_of or self._signs_move():
+                if self.signs.update(self.snapshot(), clock()):
                     self._bump()
-                    signs_of = self._version
+                signs_of = self._version
             await asyncio.sleep(TICK_S)
+
+    def _each_second(self) -> None:
+        for unit in self._units.values():
+            unit.pulse(always=True)
+        self._watch()
+        self._sizes()
+        self._merge.say_left_out()
 
     def _signs_move(self) -> bool:
         shown = [meter for sign in self.signs.shown.values() for meter in sign.meters]
@@ -269,8 +330,9 @@ class Daemon:
     def _watch(self) -> None:
         """Feed the watchdog: this loop is alive, and the writer makes progress."""
         if self._books.stuck_s() < STUCK_S:
-            live = sum(1 for unit in self._units.values() if unit.view is not None and unit.view.state == "live")
-            trouble = self._books.trouble or next((why for why in self._board.stopped.values() if why), "")
+            now = time.monotonic()
+            live = len([unit for unit in self._units.values() if unit.session.state(now) == "live"])
+            trouble = self._books.trouble or self._stopped()
             status = f"{live} of {len(self._units)} tables live; {trouble or 'books open'}"
             self._notify.say("WATCHDOG=1", f"STATUS={status}")
 
@@ -298,8 +360,9 @@ class Daemon:
             host, port = socket_.getsockname()[:2]
             _log.info("pages on http://%s:%s/", host, port)
         self._ready = True
-        self.signs.update(self._fresh(), clock())
+        self.signs.update(self.snapshot(), clock())
         self.signs.start()
+        await self.signs.told(SIGNS_S)
         for line in self._lines.values():
             line.start()
         if self._mqtt is not None:
@@ -319,8 +382,10 @@ class Daemon:
         self._notify.say("STOPPING=1")
         self._ready = False
         self._stop.set()
-        await asyncio.gather(*(line.stop() for line in self._lines.values()))
         await self._books.close(CLOSE_S)
+        for unit in self._units.values():
+            unit.goodbye()
+        await asyncio.gather(*(line.stop() for line in self._lines.values()))
         if server is not None:
             server.should_exit = True
         ends: list[Coroutine[Any, Any, Any]] = [self.signs.end()]
@@ -332,7 +397,8 @@ class Daemon:
             if isinstance(wrong, BaseException):
                 _log.error("while stopping: %s", wrong)
         ticking.cancel()
-        await asyncio.wait({ticking}, timeout=1.0)
+        await asyncio.wait({ticking}, timeout=0.1)
+        self._merge.say_left_out(all_of_it=True)
         _log.info("stopped")
 
 
@@ -352,6 +418,7 @@ def open_books(plan: FloorPlan, path: Path) -> tuple[dict[str, Floor], Board, Re
     floors = {book: reader.floor(plan, book) for book in plan.books}
     board = read_board(reader, plan)
     writer = open_writer(path, reader.heads())
+    writer.probe()
     return floors, board, reader, writer
 
 
@@ -364,7 +431,8 @@ async def serve(plan: FloorPlan, wiring: Wiring, config: Path) -> None:
     try:
         floors, board, reader, writer = open_books(plan, path)
         stats = Stats()
-        log.set_up(time.monotonic, lambda count: setattr(stats, "log_suppressed", stats.log_suppressed + count))
+        merge = log.set_up(
+            time.monotonic, lambda count: setattr(stats, "log_suppressed", stats.log_suppressed + count))
         _log.info("meterd %s, site %s (%s), configuration %s", VERSION, plan.site, plan.environment.value, plan.hash)
         _log.info("ledger %s: %s", path, ", ".join(f"book {b} at entry {f.number}" for b, f in floors.items()))
         changed: list[Any] = []
@@ -374,16 +442,28 @@ async def serve(plan: FloorPlan, wiring: Wiring, config: Path) -> None:
             if reader.config_entry(book)[1]["hash"] != plan.hash:
                 books.enter(book, lambda one, at: one.configure(plan, at))
                 _log.info("book %s: the configuration has changed; it is entry %d", book, floor.number)
-        daemon = Daemon(plan, wiring, books, board, reader, stats)
+        daemon = Daemon(plan, wiring, books, board, reader, stats, merge)
         changed.append(daemon)
         loop = asyncio.get_running_loop()
         for signal_number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(signal_number, daemon.end)
         await daemon.run()
-        writer.close()
-        reader.close()
-    finally:
+        # A writer that hangs keeps its connection and the ledger's lock until the process is gone.
+        if not books.stuck_s():
+            writer.close()
+            reader.close()
+            held.close()
+    except LedgerError:
         held.close()
+        raise
+
+
+def _tell_configuration(plan: FloorPlan) -> None:
+    """The effective configuration heads the log: a line for each of its parts."""
+    for part, found in plan.document.items():
+        for one in found if isinstance(found, list | tuple) else [found]:
+            written = json.dumps(one, sort_keys=True, default=dict)
+            _log.info("configuration: %s: %s", part, written, extra=log.WHOLE)
 
 
 def run(config: Path) -> int:
@@ -394,7 +474,7 @@ def run(config: Path) -> int:
     except ConfigError as wrong:
         _log.error("the configuration cannot be used:\n%s", wrong)
         return 2
-    _log.info("effective configuration: %s", json.dumps(dict(plan.document), sort_keys=True, default=dict))
+    _tell_configuration(plan)
     try:
         asyncio.run(serve(plan, wiring, config))
     except LedgerError as wrong:

@@ -26,7 +26,7 @@ from firmware_bridge.simulator import simulate
 FOLDER = Path("var/demo")
 PACE_S = 0.7
 HIT_RATE = 0.04
-END_S = 4.5
+END_S = 4.0
 
 _METER = """
 [[meter]]
@@ -132,28 +132,33 @@ async def _units(folder: Path, broker: int, stop: asyncio.Event) -> None:
 
 
 async def _until_stopped(daemon: "subprocess.Popen[bytes]", folder: Path, broker: int) -> int:
-    stop = asyncio.Event()
+    asked, stop = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, asked.set)
     units = asyncio.create_task(_units(folder, broker, stop))
-    waiting = asyncio.create_task(stop.wait())
+    waiting = asyncio.create_task(asked.wait())
     died = asyncio.create_task(asyncio.to_thread(daemon.wait))
     await asyncio.wait({waiting, died, units}, return_when=asyncio.FIRST_COMPLETED)
-    early = not stop.is_set()
-    stop.set()
+    early = not asked.is_set()
     print("\nEnding ...", flush=True)
     if daemon.poll() is None:
         daemon.terminate()
     await asyncio.wait({died}, timeout=END_S)
     if daemon.poll() is None:
         daemon.kill()
+    # The tables go last: a table that leaves first would be a fault in the daemon's log.
+    stop.set()
     await asyncio.wait({units}, timeout=1.0)
     if units.done() and units.exception() is not None:
         print(f"The simulated tables ended: {units.exception()}", file=sys.stderr)
         return 1
     units.cancel()
-    return 1 if early else int(await died)
+    waiting.cancel()
+    if early:
+        print(f"meterd ended by itself; see {FOLDER / 'meterd.log'}", file=sys.stderr)
+        return 1
+    return int(await died)
 
 
 def _greeting(pages: int) -> str:
@@ -167,6 +172,16 @@ def _greeting(pages: int) -> str:
         f"    log          {FOLDER / 'meterd.log'}",
         f"    ledger       .venv/bin/meterctl verify --ledger {FOLDER / 'ledger.db'}", "",
         "  Ctrl-C ends it; the next `make demo` goes on from the same ledger.", ""])
+
+
+def _end(program: "subprocess.Popen[bytes]") -> None:
+    """End a program that was begun here, if it still runs."""
+    program.terminate()
+    try:
+        program.wait(timeout=END_S)
+    except subprocess.TimeoutExpired:
+        program.kill()
+        program.wait()
 
 
 def _wait_ready(pages: int, daemon: "subprocess.Popen[bytes]") -> bool:
@@ -192,21 +207,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     except LedgerError as wrong:
         print(wrong, file=sys.stderr)
         return 3
-    mosquitto = start_broker(FOLDER, broker)
-    try:
+    # Until the loop runs, Ctrl-C and SIGTERM end it alike, and nothing that was begun is left behind.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as begun:
+        begun.callback(_end, start_broker(FOLDER, broker))
         with (FOLDER / "meterd.log").open("wb") as log:
             daemon = subprocess.Popen(
                 [sys.executable, "-m", "controller", "--config", str(config)], stderr=log, start_new_session=True)
+        begun.callback(_end, daemon)
         if not _wait_ready(pages, daemon):
             print((FOLDER / "meterd.log").read_text(errors="replace"), file=sys.stderr)
-            daemon.terminate()
-            return daemon.wait() or 1
+            return daemon.poll() or 1
         print("A new ledger was made." if made else "Going on from the ledger of last time.")
         print(_greeting(pages), flush=True)
         return asyncio.run(_until_stopped(daemon, FOLDER.absolute(), broker))
-    finally:
-        mosquitto.terminate()
-        mosquitto.wait(timeout=5)
+    return 0
 
 
 if __name__ == "__main__":

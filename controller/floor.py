@@ -5,7 +5,7 @@ made durable; nothing may be acknowledged or shown before that is done (design s
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -130,7 +130,11 @@ class Floor:
         self.tables: dict[str, Table] = {}
         self.boots: dict[tuple[str, str], Boot] = {}
         self.entries: list[Entry] = []
-        self._changed: dict[tuple[str, str], Callable[[], dict[str, Any]]] = {}
+        self._meters_changed: set[str] = set()
+        self._tables_changed: set[str] = set()
+        self._boots_changed: set[tuple[str, str]] = set()
+        self._awards_changed: dict[str, dict[str, Any]] = {}
+        self._book_changed = False
         self._boots_elsewhere = False
 
     # ------------------------------------------------------------------ a book is made, loaded and handed over
@@ -160,7 +164,7 @@ class Floor:
                 self.meters.setdefault(meter.id, Meter(meter)).plan = meter
         for table in plan.tables.values():
             if table.book == self.book:
-                self.tables.setdefault(table.id, Table(table)).plan = table
+                self.tables.setdefault(table.id, Table(table)).follow(table)
 
     def open_meter(self, meter: Meter, at: int) -> None:
         """The house lays a meter's base on it (R-38, R-43)."""
@@ -168,7 +172,7 @@ class Floor:
         moves = (("house", -base * MICROCENTS_PER_CENT), ("display", base * MICROCENTS_PER_CENT))
         body = {"base_cents": base, "meter": meter.plan.id, "seed_cents": meter.plan.seed_cents}
         self.enter("opening", at, body=body, postings=post(meter, moves))
-        self._touch_meter(meter.plan.id)
+        self._meters_changed.add(meter.plan.id)
 
     @classmethod
     def loaded(
@@ -200,9 +204,18 @@ class Floor:
     def drain(self) -> tuple[list[Entry], list[StateRow]]:
         """The entries made since the last drain, and the state rows that they changed."""
         entries, self.entries = self.entries, []
-        rows = [StateRow(kind, key, self.number, canonical(make())) for (kind, key), make in self._changed.items()]
-        self._changed = {}
-        return entries, rows
+        made: list[tuple[str, str, dict[str, Any]]] = []
+        made += [("meter", name, meter_row(self.meters[name])) for name in self._meters_changed]
+        made += [("table", name, table_row(self.tables[name])) for name in self._tables_changed]
+        made += [("boot", f"{key[0]}/{key[1]}", boot_row(self.boots[key])) for key in self._boots_changed]
+        made += [("award", key, awards) for key, awards in self._awards_changed.items()]
+        if self._book_changed:
+            book = {"awards_pending": self.awards_pending, "stopped": self.stopped}
+            made.append(("book", self.book, book))
+        for changed in (self._meters_changed, self._tables_changed, self._boots_changed, self._awards_changed):
+            changed.clear()
+        self._book_changed = False
+        return entries, [StateRow(kind, key, self.number, canonical(row)) for kind, key, row in made]
 
     def forget(self, durable: int, boots_kept: int = BOOTS_KEPT) -> None:
         """Let go of what the ledger can tell: digests up to entry ``durable`` beyond the latest, and old boots."""
@@ -214,7 +227,7 @@ class Floor:
                     break
                 del boot.digests[oldest]
             last = max((entry for _, _, entry in boot.digests.values()), default=boot.heard)
-            if last <= durable and not boot.held:
+            if last <= durable and not boot.held and key not in self._boots_changed:
                 spoken.setdefault(key[0], []).append((boot.heard, key))
         for idle in spoken.values():
             for _, key in sorted(idle)[:-boots_kept]:
@@ -223,10 +236,12 @@ class Floor:
 
     # ------------------------------------------------------------------ what the ledger must be asked first
 
-    def asks(self, message: Numbered) -> list[Asked]:
+    def asks(self, message: Numbered) -> Sequence[Asked]:
         """What must be looked up before ``take``: mostly nothing (design section 8)."""
-        asked = []
         boot = self.boots.get((message.device, message.boot))
+        if boot is not None and message.seq == boot.next and not self._boots_elsewhere:
+            return ()
+        asked = []
         if boot is None:
             if self._boots_elsewhere:
                 asked.append(Asked(message.device, message.boot, message.seq))
@@ -257,7 +272,7 @@ class Floor:
 
     def _new_boot(self, device: str, boot: str, number: int) -> Boot:
         made = self.boots[device, boot] = Boot(heard=number)
-        self._touch_boot(device, boot)
+        self._boots_changed.add((device, boot))
         return made
 
     def take(self, message: Numbered, at: int) -> list[Taken]:
@@ -297,7 +312,7 @@ class Floor:
             body = {"message": written(message), "reason": Refusal.CONTENT_DIFFERS.value, "seq": message.seq}
             self._enter_of("fault", message, at, body, keyed=False)
             boot.faults = [*boot.faults, digest.hex()][-FAULTS_KEPT:]
-            self._touch_boot(message.device, message.boot)
+            self._boots_changed.add((message.device, message.boot))
         return Taken(message.device, message.boot, message.seq, "fault", Refusal.CONTENT_DIFFERS.value)
 
     def _ahead(self, boot: Boot, message: Numbered, at: int) -> Taken:
@@ -311,7 +326,7 @@ class Floor:
             return Taken(message.device, message.boot, message.seq, "refused", reason, meters=())
         boot.held[message.seq] = message
         self._enter_of("held", message, at, {"message": written(message), "seq": message.seq}, keyed=False)
-        self._touch_boot(message.device, message.boot)
+        self._boots_changed.add((message.device, message.boot))
         return Taken(message.device, message.boot, message.seq, "held")
 
     def _in_turn(self, boot: Boot, message: Numbered, at: int) -> Taken:
@@ -327,15 +342,18 @@ class Floor:
             taken = Taken(message.device, message.boot, message.seq, "refused", reason, entry.number, meters=(),
                           lock=isinstance(message, Lock))
         else:
-            added = canonical(done.body)[1:]
-            body = f'{{"message":{text}' + ("," if done.body else "") + added
-            entry = self._enter_of(_KIND[type(message)], message, at, body, done)
+            body = f'{{"message":{text},{done.body}}}' if done.body else f'{{"message":{text}}}'
+            self.number += 1
+            entry = Entry(
+                self.book, self.number, at, _KIND[type(message)], table.plan.id, done.game, message.device,
+                message.boot, message.seq, RULES_VERSION, body, tuple(done.postings))
+            self.entries.append(entry)
             taken = self._posted(message, entry, done)
-        if isinstance(message, Lock):
+        if type(message) is Lock:
             boot.wagers_total += len(message.wagers)
         boot.digests[message.seq] = (_digest(text), reason, entry.number)
         boot.next = message.seq + 1
-        self._touch_boot(message.device, message.boot)
+        self._boots_changed.add((message.device, message.boot))
         return taken
 
     def _do(self, table: Table, boot: Boot, message: Numbered, at: int) -> Done | Refusal:
@@ -348,9 +366,8 @@ class Floor:
         else:
             done = self._do_in_round(table, message)
         if not isinstance(done, Refusal):
-            for meter in done.touched:
-                self._touch_meter(meter)
-            self._touch_table(table)
+            self._meters_changed.update(done.touched)
+            self._tables_changed.add(table.plan.id)
         return done
 
     def _do_in_round(self, table: Table, message: Count | Hits | Close | Void) -> Done | Refusal:
@@ -368,14 +385,14 @@ class Floor:
         done = rounds.hits(self.meters, table, open_round, message)
         if not isinstance(done, Refusal):
             self.awards_pending += len(done.answer["awards"]) - before
-            self._touch_awards(table, open_round)
-            self._touch_book()
+            self._touch_awards(table, open_round, done)
+            self._book_changed = True
         return done
 
     def _posted(self, message: Numbered, entry: Entry, done: Done) -> Taken:
-        changed = dict.fromkeys([posting.meter for posting in entry.postings if posting.account in _TOLD])
-        meters = tuple([(name, *self.meters[name].shown()) for name in changed])
-        game = done.game if isinstance(message, Lock) else None
+        changed = {posting[0] for posting in entry.postings if posting[1] in _TOLD}
+        meters = tuple([(name, *self.meters[name].shown()) for name in done.touched if name in changed])
+        game = done.game if type(message) is Lock else None
         return Taken(
             message.device, message.boot, message.seq, "posted", "", entry.number, game, done.answer, meters)
 
@@ -397,7 +414,7 @@ class Floor:
             return False
         table.loss = loss
         self.enter("loss", at, table=table.plan.id, device=table.plan.device, body=loss)
-        self._touch_table(table)
+        self._tables_changed.add(table.plan.id)
         return True
 
     def accept_loss(self, table_id: str, reason: str, at: int) -> list[Taken]:
@@ -409,8 +426,8 @@ class Floor:
         boot = self.boots.get((table.plan.device, loss["boot"])) or self.hear(table.plan.device, loss["boot"], at)
         device = table.plan.device
         self.enter("loss-accepted", at, table=table_id, device=device, body={"loss": loss, "reason": reason})
-        self._touch_table(table)
-        self._touch_boot(device, loss["boot"])
+        self._tables_changed.add(table.plan.id)
+        self._boots_changed.add((device, loss["boot"]))
         if loss["kind"] == "difference":
             boot.wagers_total = loss["theirs"]
             return []
@@ -423,13 +440,13 @@ class Floor:
         """The book stops (fail closed) until a person clears it."""
         self.stopped = reason
         self.enter("stop", at, body={"reason": reason})
-        self._touch_book()
+        self._book_changed = True
 
     def clear(self, reason: str, at: int) -> None:
         """A person has cleared a stopped book."""
         was, self.stopped = self.stopped, ""
         self.enter("clear", at, body={"reason": reason, "was": was})
-        self._touch_book()
+        self._book_changed = True
 
     # ------------------------------------------------------------------ entries
 
@@ -455,26 +472,9 @@ class Floor:
             kind, at, table=table, game=done.game if done else None, device=message.device, boot=message.boot,
             seq=message.seq if keyed else None, body=body, postings=done.postings if done else ())
 
-    def _touch_book(self) -> None:
-        self._changed["book", self.book] = lambda: {"awards_pending": self.awards_pending, "stopped": self.stopped}
-
-    def _touch_meter(self, name: str) -> None:
-        if ("meter", name) not in self._changed:
-            self._changed["meter", name] = lambda: meter_row(self.meters[name])
-
-    def _touch_table(self, table: Table) -> None:
-        if ("table", table.plan.id) not in self._changed:
-            self._changed["table", table.plan.id] = lambda: table_row(table)
-
-    def _touch_boot(self, device: str, boot: str) -> None:
-        state = self.boots[device, boot]
-        self._changed["boot", f"{device}/{boot}"] = lambda: boot_row(state)
-
-    def _touch_awards(self, table: Table, open_round: Round) -> None:
-        number = self.number + 1
-        key = f"{table.plan.id}/{open_round.game}"
-        self._changed["award", key] = lambda: {
-            "awards": rounds.awards(open_round), "entry": number, "envy": rounds.envy(open_round)}
+    def _touch_awards(self, table: Table, open_round: Round, done: Done) -> None:
+        self._awards_changed[f"{table.plan.id}/{open_round.game}"] = {
+            "awards": done.answer["awards"], "entry": self.number + 1, "envy": done.answer["envy"]}
 
 
 def _digest(text: str) -> bytes:

@@ -117,6 +117,16 @@ class Table:
     """When the boot of the latest round was first heard (an entry number); 0 before the first round."""
     loss: dict[str, Any] | None = None
     """What people must accept before the table plays again: the loss or difference, or None."""
+    prices: dict[str, int] = field(init=False)
+    """Cents of a wager by spot, of those whose paytable has no dates: enough for nearly every wager."""
+
+    def __post_init__(self) -> None:
+        self.follow(self.plan)
+
+    def follow(self, plan: TablePlan) -> None:
+        """Work under a plan from now on; an open round keeps its own."""
+        self.plan = plan
+        self.prices = {spot.id: spot.paytable.wager_cents for spot in plan.spots if not spot.paytable.dated}
 
 
 @dataclass(slots=True)

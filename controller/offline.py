@@ -1,22 +1,26 @@
 """A ledger looked at and put right while no daemon runs: snapshots, and the entries that people make on the box."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from controller.board_reader import read_board
-from controller.config import build
-from controller.floor import Floor
-from controller.ledger.place import HeldLedger, LedgerError
-from controller.ledger.reader import Reader
+from controller.floor import Asked, Floor
+from controller.ledger.place import HeldLedger, LedgerError, inspect_file
+from controller.ledger.reader import Reader, tell
 from controller.ledger.verify import verify
 from controller.ledger.writer import Batch, open_writer
+from controller.meter import BrokenInvariant
 from controller.plan import FloorPlan
 from controller.snapshot import Snapshot
 
 
 def plan_of(reader: Reader) -> FloorPlan:
     """The floor plan that a ledger keeps."""
-    return build(reader.config_entry(next(iter(reader.heads())))[1]["document"])
+    books = list(reader.heads())
+    if not books:
+        raise LedgerError("the ledger has no entries; restore a backup")
+    return reader.plan(books[0])
 
 
 def look(path: Path, version: str, at: int) -> Snapshot:
@@ -36,11 +40,14 @@ def put_right(path: Path, program: str, began: str, change: Callable[[Floor], bo
 
     The ledger must be free and must verify first (BadEntry); raises LedgerError when nothing was to be changed.
     """
+    inspect_file(path)
     held = HeldLedger(path, program, began)
     try:
         verify(path, replay=True)
         reader = Reader(path)
         floors = [reader.floor(None, book) for book in reader.heads()]
+        for floor in floors:
+            _recall_losses(reader, floor)
         changed = [floor for floor in floors if change(floor)]
         if not changed:
             raise LedgerError(f"{path}: there is nothing to do")
@@ -49,5 +56,18 @@ def put_right(path: Path, program: str, began: str, change: Callable[[Floor], bo
         writer.close()
         reader.close()
         return [floor.number for floor in changed]
+    except BrokenInvariant as broken:
+        raise LedgerError(f"{path}: the books do not add up, nothing was written: {broken}") from broken
     finally:
         held.close()
+
+
+def _recall_losses(reader: Reader, floor: Floor) -> None:
+    """A boot that lost messages may have spoken long ago: the floor must know it, and what its held ones name."""
+    for table in floor.tables.values():
+        if table.loss is not None:
+            asked = Asked(table.plan.device, table.loss["boot"], None)
+            floor.remember(asked, reader.recall(floor.book, asked))
+            boot = floor.boots.get((asked.device, asked.boot))
+            for message in list(boot.held.values()) if boot is not None else []:
+                tell(floor, message, partial(reader.recall, floor.book))

@@ -82,6 +82,11 @@ class Paytable:
                 return part
         raise KeyError(name)
 
+    @property
+    def dated(self) -> bool:
+        """Whether the paytable has a first or a last day."""
+        return self.valid_from is not None or self.valid_to is not None
+
     def valid_on(self, day: date) -> bool:
         """Whether the paytable may be played on a gaming day."""
         return (self.valid_from is None or self.valid_from <= day) and (self.valid_to is None or day <= self.valid_to)

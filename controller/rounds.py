@@ -4,11 +4,10 @@ Each function either refuses with a reason and changes nothing, or changes the s
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from controller.floor_state import Boot, Kept, Meter, Round, Standing, Table
-from controller.journal import Posting, post
+from controller.floor_state import Boot, Kept, Meter, Round, Standing, Table, canonical
+from controller.journal import Posting, contribute, post
 from controller.meter import lay, room, settle
 from controller.money import ACCOUNT_MICROCENTS_MAX, MICROCENTS_PER_CENT
 from controller.plan import EnvyHand, FloorPlan, TablePlan
@@ -19,24 +18,24 @@ ENVY_WAGER_CENTS = 500
 """A wager that qualifies for envy (58 Pa. Code section 688a.1: five dollars or more)."""
 
 
-@dataclass(slots=True)
-class Done:
-    """What a message did: the game, postings, meters touched, and what the answer and the entry's body add."""
+class Done(NamedTuple):
+    """What a message did: the game, postings, meters touched, and what the answer adds."""
 
-    game: int | None = None
-    postings: list[Posting] = field(default_factory=list)
+    game: int | None
+    postings: list[Posting] | tuple[Posting, ...] = ()
     touched: tuple[str, ...] = ()
-    answer: dict[str, Any] = field(default_factory=dict)
-    body: dict[str, Any] = field(default_factory=dict)
+    body: str = ""
+    """The members that the entry's body adds to the message, as JSON text."""
+    answer: Mapping[str, Any] = {}
 
 
-@dataclass(slots=True)
-class _Added:
-    """What one lock adds to one meter: microcents for display or overflow, for the reserve, and wagers."""
+class _Added(NamedTuple):
+    """What one lock adds to one meter, in microcents: to display, overflow and reserve; and how many wagers."""
 
-    rate: int = 0
-    reserve: int = 0
-    wagers: int = 0
+    display: int
+    overflow: int
+    reserve: int
+    wagers: int
 
 
 def lock(
@@ -49,35 +48,22 @@ def lock(
     if message.round <= boot.newest:
         return Refusal.ROUND_NOT_NEWER
     plan = table.plan
+    seats, prices = plan.seats, table.prices
     wagers: dict[tuple[int, str], int] = {}
-    adds: dict[str, _Added] = {}
-    for wager in message.wagers:
-        seat, spot_id, cents = wager
-        if not 1 <= seat <= plan.seats:
-            return Refusal.UNKNOWN_SEAT
-        spot = plan.spot.get(spot_id)
-        if spot is None:
-            return Refusal.UNKNOWN_SPOT
-        if (seat, spot_id) in wagers:
-            return Refusal.DUPLICATE_WAGER
-        paytable = spot.paytable
-        if (paytable.valid_from or paytable.valid_to) and not paytable.valid_on(floor.gaming_day(at)):
-            return Refusal.PAYTABLE_NOT_VALID
-        if cents != paytable.wager_cents:
-            return Refusal.WRONG_WAGER
-        wagers[seat, spot_id] = cents
-        for feed in spot.feeds:
-            added = adds.get(feed.meter)
-            if added is None:
-                added = adds[feed.meter] = _Added()
-            added.rate += feed.display
-            added.reserve += feed.reserve
-            added.wagers += 1
-    refusal = _refuse_adds(meters, adds)
-    if refusal is not None:
-        return refusal
-    done = Done(game=table.games + 1, touched=tuple(adds))
-    fed = {meter: _contribute(meters[meter], added, done) for meter, added in adds.items()}
+    per_spot: dict[str, int] = {}
+    for seat, spot_id, cents in message.wagers:
+        place = (seat, spot_id)
+        if prices.get(spot_id) != cents or not 1 <= seat <= seats or place in wagers:
+            refusal = _refuse_wager(floor, plan, seat, spot_id, cents, place in wagers, at)
+            if refusal is not None:
+                return refusal
+        wagers[place] = cents
+        per_spot[spot_id] = per_spot.get(spot_id, 0) + 1
+    adds = _adds(meters, plan, per_spot)
+    if isinstance(adds, Refusal):
+        return adds
+    postings: list[Posting] = []
+    fed = {name: _contribute(meters[name], added, postings) for name, added in adds.items()}
     table.games += 1
     boot.newest = message.round
     opens = boot.heard >= table.latest_heard
@@ -85,36 +71,62 @@ def lock(
         close_open(meters, table)
         table.open = Round(message.boot, message.round, table.games, plan, plan_entry, wagers, fed)
         table.latest_heard = boot.heard
-    done.body = {"opened": opens}
-    return done
+    return Done(table.games, postings, tuple(adds), '"opened":true' if opens else '"opened":false')
 
 
-def _refuse_adds(meters: Mapping[str, Meter], adds: Mapping[str, _Added]) -> Refusal | None:
-    for meter, added in adds.items():
-        if added.rate + added.reserve > meters[meter].plan.unreasonable_cents * MICROCENTS_PER_CENT:
+def _refuse_wager(
+    floor: FloorPlan, plan: TablePlan, seat: int, spot_id: str, cents: int, named: bool, at: int
+) -> Refusal | None:
+    """The first reason, in the contract's order, why a wager is not accepted; None when it is."""
+    if not 1 <= seat <= plan.seats:
+        return Refusal.UNKNOWN_SEAT
+    spot = plan.spot.get(spot_id)
+    if spot is None:
+        return Refusal.UNKNOWN_SPOT
+    if named:
+        return Refusal.DUPLICATE_WAGER
+    if spot.paytable.dated and not spot.paytable.valid_on(floor.gaming_day(at)):
+        return Refusal.PAYTABLE_NOT_VALID
+    return Refusal.WRONG_WAGER if cents != spot.paytable.wager_cents else None
+
+
+def _adds(meters: Mapping[str, Meter], plan: TablePlan, per_spot: Mapping[str, int]) -> dict[str, _Added] | Refusal:
+    """What so many wagers of each spot add to each meter, or why they may not."""
+    parts: dict[str, tuple[int, int, int]] = {}
+    for spot_id, count in per_spot.items():
+        for feed in plan.spot[spot_id].feeds:
+            rate, reserve, wagers = parts.get(feed.meter, (0, 0, 0))
+            parts[feed.meter] = (rate + count * feed.display, reserve + count * feed.reserve, wagers + count)
+    for name, (rate, reserve, _) in parts.items():
+        if rate + reserve > meters[name].plan.unreasonable_cents * MICROCENTS_PER_CENT:
             return Refusal.UNREASONABLE_CONTRIBUTION
-    for meter, added in adds.items():
-        after = lay(meters[meter].plan, meters[meter].amounts(), added.rate, added.reserve)
-        if max(after) > ACCOUNT_MICROCENTS_MAX:
+    adds: dict[str, _Added] = {}
+    for name, (rate, reserve, wagers) in parts.items():
+        meter = meters[name]
+        taken = room(meter.plan, meter.display, rate)
+        if max(meter.display + taken, meter.overflow + rate - taken, meter.reserve + reserve) > ACCOUNT_MICROCENTS_MAX:
             return Refusal.ACCOUNT_FULL
-    return None
+        adds[name] = _Added(taken, rate - taken, reserve, wagers)
+    return adds
 
 
-def _contribute(meter: Meter, added: _Added, done: Done) -> int:
-    total = added.rate + added.reserve
-    taken = room(meter.plan, meter.display, added.rate)
-    done.postings += post(meter, (
-        ("players", -total), ("display", taken), ("overflow", added.rate - taken), ("reserve", added.reserve)))
+def _contribute(meter: Meter, added: _Added, postings: list[Posting]) -> int:
+    """Lay a contribution on a meter; returns it whole, in microcents."""
+    rate = added.display + added.overflow
+    total = rate + added.reserve
+    postings += contribute(meter, added.display, added.overflow, added.reserve)
     meter.wagers += added.wagers
     for kept in meter.kept.values():
-        kept.since_rate += added.rate
+        kept.since_rate += rate
         kept.since_reserve += added.reserve
     return total
 
 
 def close_open(meters: Mapping[str, Meter], table: Table) -> tuple[str, ...]:
     """Close the table's open round, if any; what was kept of meters for it is forgotten. Returns those meters."""
-    table.open = None
+    closed, table.open = table.open, None
+    if closed is None or not closed.hits:
+        return ()
     kept = [meter for meter in meters.values() if table.plan.id in meter.kept]
     for meter in kept:
         del meter.kept[table.plan.id]
@@ -131,29 +143,34 @@ def find_open(table: Table, newest: int, round_boot: str, number: int) -> Round 
     return open_round
 
 
+def _members(made: Mapping[str, Any]) -> str:
+    return canonical(made)[1:-1]
+
+
 def count(open_round: Round, message: Count) -> Done:
     """The dealer's chip count; a difference is an alarm, and changes no wager."""
     open_round.chips = message.chips
     added: dict[str, int] = {"accepted": len(open_round.wagers)}
     if message.chips != added["accepted"]:
         added["difference"] = message.chips - added["accepted"]
-    return Done(game=open_round.game, answer=dict(added), body=dict(added))
+    return Done(open_round.game, body=_members(added), answer=added)
 
 
 def close(meters: Mapping[str, Meter], table: Table, open_round: Round) -> Done:
     """The round is finished."""
-    return Done(game=open_round.game, touched=close_open(meters, table))
+    return Done(open_round.game, touched=close_open(meters, table))
 
 
 def void(meters: Mapping[str, Meter], table: Table, open_round: Round) -> Done | Refusal:
     """Misdeal: the contributions are re-booked from the players to the house; the meter never falls."""
     if open_round.hits:
         return Refusal.ROUND_HAS_AWARDS
-    done = Done(game=open_round.game, body={"rebooked": {m: fed for m, fed in open_round.fed.items() if fed}})
+    rebooked = {meter: fed for meter, fed in open_round.fed.items() if fed}
+    postings: list[Posting] = []
     for meter, fed in open_round.fed.items():
-        done.postings += post(meters[meter], (("players", fed), ("house", -fed)))
-    done.touched = (*open_round.fed, *close_open(meters, table))
-    return done
+        postings += post(meters[meter], (("players", fed), ("house", -fed)))
+    touched = (*open_round.fed, *close_open(meters, table))
+    return Done(open_round.game, postings, touched, _members({"rebooked": rebooked}))
 
 
 def hits(meters: Mapping[str, Meter], table: Table, open_round: Round, message: Hits) -> Done | Refusal:
@@ -167,21 +184,20 @@ def hits(meters: Mapping[str, Meter], table: Table, open_round: Round, message: 
         named.add((hit.seat, hit.spot))
         if (hit.seat, hit.spot) not in open_round.hits:
             new.append(hit)
-    done = Done(game=open_round.game)
+    postings: list[Posting] = []
     for hit in new:
         open_round.hits[hit.seat, hit.spot] = Standing(hit)
         _count_hit(meters, open_round, hit)
     settled, apart = {}, []
     for meter in meters.values():
         if any(_part(open_round.plan, hit, meter.plan.id) for hit in new):
-            settled[meter.plan.id] = _settle_meter(meter, table.plan.id, open_round, new, done)
+            settled[meter.plan.id] = _settle_meter(meter, table.plan.id, open_round, new, postings)
             if settled[meter.plan.id]["apart"]:
                 apart.append(meter.plan.id)
     standing = {"awards": awards(open_round), "envy": envy(open_round)}
-    done.answer = ({"apart": apart} if apart else {}) | standing
-    done.body = {"settled": settled} | done.answer
-    done.touched = tuple(dict.fromkeys([*settled, *(_row_meter(open_round.plan, hit) for hit in new)]))
-    return done
+    answer = ({"apart": apart} if apart else {}) | standing
+    touched = tuple(dict.fromkeys([*settled, *(_row_meter(open_round.plan, hit) for hit in new)]))
+    return Done(open_round.game, postings, touched, _members({"settled": settled} | answer), answer)
 
 
 def _refuse_hit(open_round: Round, hit: Hit, named: set[tuple[int, str]]) -> Refusal | None:
@@ -216,7 +232,9 @@ def _part(plan: TablePlan, hit: Hit, meter: str) -> tuple[str, int] | None:
     return None
 
 
-def _settle_meter(meter: Meter, table: str, open_round: Round, new: list[Hit], done: Done) -> dict[str, Any]:
+def _settle_meter(
+    meter: Meter, table: str, open_round: Round, new: list[Hit], postings: list[Posting]
+) -> dict[str, Any]:
     """Settle one meter's hits of a round: all of them from the kept state, or apart, the new ones as it stands."""
     name = meter.plan.id
     kept = meter.kept.get(table)
@@ -238,7 +256,7 @@ def _settle_meter(meter: Meter, table: str, open_round: Round, new: list[Hit], d
         meter.row(standing.hit.outcome).won += change
         awarded += change
     house = result.house if kept.apart else result.house - kept.house
-    done.postings += post(meter, (
+    postings += post(meter, (
         ("display", after.display - before.display), ("reserve", after.reserve - before.reserve),
         ("overflow", after.overflow - before.overflow), ("pending", awarded * MICROCENTS_PER_CENT),
         ("house", -house)))

@@ -45,6 +45,14 @@ class Signs:
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(line.run(), name=f"sign {name}") for name, line in self._lines.items()]
 
+    async def told(self, within_s: float) -> None:
+        """Wait until every LED sign has been told its first amounts, or the time is over (DI-01)."""
+        ends = asyncio.get_running_loop().time() + within_s
+        while not all(line.health.told for line in self._lines.values()):
+            if asyncio.get_running_loop().time() > ends:
+                return
+            await asyncio.sleep(0.02)
+
     def update(self, snapshot: Snapshot, now: int) -> bool:
         """Decide what every sign shows now and tell those that are driven; True when a page's content changed."""
         changed = False

@@ -6,7 +6,6 @@ so is a meter without an opening, or one holding money that the configuration no
 
 import json
 
-from controller.config import build
 from controller.ledger.place import LedgerError
 from controller.ledger.reader import Reader
 from controller.plan import FloorPlan, MeterPlan
@@ -33,7 +32,7 @@ def refuse_changes(reader: Reader, plan: FloorPlan) -> None:
 
 
 def _refuse_changes_of(reader: Reader, plan: FloorPlan, book: str) -> None:
-    old = build(reader.config_entry(book)[1]["document"])
+    old = reader.plan(book)
     opened = {row.key: json.loads(row.body) for row in reader.states(book, "meter")}
     for meter in plan.meters.values():
         if meter.book == book and meter.id not in opened:
@@ -54,15 +53,18 @@ def _refuse_change(old: FloorPlan, new: FloorPlan, name: str) -> None:
     for key in _FIXED:
         if getattr(was, key) != getattr(now, key):
             raise LedgerError(f"meter {name!r}: {key.removesuffix('_cents')} differs from the ledger's; put it back")
-    if _rates(old, was) != _rates(new, now) and set(old.linked_tables(name)) == set(new.linked_tables(name)):
-        raise LedgerError(f"meter {name!r}: its rate of progression differs from the ledger's; put it back")
+    rates, before = _rates(new, now), _rates(old, was)
+    for table in rates.keys() & before.keys():  # a table may join or leave a link; those that stay feed it as before
+        if rates[table] != before[table]:
+            raise LedgerError(
+                f"meter {name!r}: its rate of progression at table {table!r} differs from the ledger's; put it back")
 
 
-def _rates(plan: FloorPlan, meter: MeterPlan) -> set[tuple[str, int, int]]:
-    return {
-        (table.id, feed.rate_ppm, feed.reserve)
-        for table in plan.tables.values()
-        for spot in table.spots
-        for feed in spot.feeds
-        if feed.meter == meter.id
-    }
+def _rates(plan: FloorPlan, meter: MeterPlan) -> dict[str, list[tuple[int, int]]]:
+    """The rate (ppm) and reserve (microcents) of each table that feeds a meter."""
+    rates: dict[str, list[tuple[int, int]]] = {}
+    for table in plan.tables.values():
+        feeds = sorted([(one.rate_ppm, one.reserve) for s in table.spots for one in s.feeds if one.meter == meter.id])
+        if feeds:
+            rates[table.id] = feeds
+    return rates

@@ -4,9 +4,9 @@ One ``Unit`` for each table. A unit is acknowledged only what is durable; whethe
 decided here from its line, its losses and the books, and told with every pulse (design sections 5 and 7).
 """
 
-from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from controller.board import Board, loss_words
 from controller.books import Books, held_of
@@ -36,6 +36,7 @@ from firmware_bridge.session import OFFLINE, Session
 
 BOOTS_TOLD = 64
 LIVE_NOTES = 50
+LAMPS_MAX = 255
 FAULT_LAMPS_S = 10.0
 """How long the lamps of a refused lock-out show the fault."""
 
@@ -56,11 +57,16 @@ class Unit:
         self.session = Session(table.device)
         self.wire: Wire | None = None
         self.heard_at = 0
-        self.counts = dict.fromkeys(("dropped", "malformed", "reconnects"), 0)
+        self.counts = dict.fromkeys(("messages", "dropped", "malformed", "reconnects"), 0)
+        """``messages``: good ones that came over MQTT; a serial line counts its own frames."""
+        self.answered = False
+        """Whether the books have answered something since the last pulse."""
+        self.playable_seen = (False, OFFLINE)
+        """Whether the table may play, and why not, at the last look."""
         self._told: Playable | None = None
-        self._told_lamps: Lamps | None = None
+        self._told_lamps: tuple[object, ...] = ()
         self._fault_until = 0.0
-        self.view: DeviceView | None = None
+        self._seen: tuple[object, ...] = ()
 
     # ------------------------------------------------------------------ what it says
 
@@ -103,8 +109,9 @@ class Unit:
         open_round = None if found is None else OpenRound(
             found.boot, found.round, tuple([Wager(seat, spot, cents) for (seat, spot), cents in found.wagers.items()]))
         self.session.outbox.welcome(Welcome(tuple(committed[-BOOTS_TOLD:]), open_round), self._layout())
-        self._told = self._told_lamps = None
+        self._told, self._told_lamps = None, ()
         self.flush()
+        self.pulse(always=True)
 
     def _layout(self) -> Layout:
         spots = self.table.spots
@@ -121,6 +128,7 @@ class Unit:
             return
         difference = self.session.totals(beat, boot.next - 1, boot.wagers_total)
         if difference is not None:
+            self.answered = True
             self._books.enter(self.table.book, lambda found, at: found.differ(
                 device, difference.boot, difference.device_total, difference.host_total, at))
 
@@ -129,8 +137,11 @@ class Unit:
     def answer(self, taken: Taken) -> None:
         """An answer whose entry is durable: acknowledge or refuse. What is held or too far ahead is not answered."""
         box = self.session.outbox
+        self.answered = True
         if taken.result == "posted":
             box.ack(taken.boot, taken.seq)
+            if taken.game is not None:
+                self._fault_until = 0.0
         elif taken.result == "duplicate":
             if taken.first:
                 box.refused(taken.boot, taken.seq, taken.first)
@@ -158,10 +169,13 @@ class Unit:
         if always or told != self._told:
             self.session.outbox.playable(told)
             self._told = told
-        lamps = self._lamps(yes)
-        if lamps != self._told_lamps:
-            self.session.outbox.lamps(lamps)
-            self._told_lamps = lamps
+        # What the lamps depend on: they are laid out anew only when it has changed.
+        fault = self._timer() < self._fault_until
+        lit = (yes, fault, self.session.bets, self._board.tables[self.table.id].open_game)
+        if lit != self._told_lamps:
+            self.session.outbox.lamps(self._lamps(yes, fault))
+            self._told_lamps = lit
+        self.answered = False
         self.flush()
 
     def playable(self) -> tuple[bool, str]:
@@ -176,62 +190,87 @@ class Unit:
         why = self._books.why_closed(self.table.book) or loss_words(loss)
         return not why, why
 
-    def _lamps(self, playable: bool) -> Lamps:
-        """The lamps: locked comes only from a durable lock-out (R-21)."""
+    def _lamps(self, playable: bool, fault: bool) -> Lamps:
+        """The lamps: locked comes only from a durable lock-out (R-21); a refused one shows fault where chips lie."""
         game = self._board.tables[self.table.id].open_game
         bets = {(bet.seat, bet.spot) for bet in self.session.bets}
-        if self._timer() < self._fault_until:
-            return Lamps(0, tuple([Lamp(seat, spot, "fault") for seat, spot in sorted(bets)]))
-        if game is not None:
-            locked = {(seat, spot) for seat, spot, _ in game.wagers}
-            spots = [Lamp(seat, spot, "locked") for seat, spot in sorted(locked)]
-            return Lamps(self._open_number(), tuple(spots))
-        spots = [
-            Lamp(seat, spot.id, "placed" if (seat, spot.id) in bets else "invite" if playable else "no-bet")
-            for seat in range(1, self.table.seats + 1) for spot in self.table.spots
-        ]
-        return Lamps(0, tuple(spots[:255]))
+        if game is not None and not fault:
+            locked = sorted({(seat, spot) for seat, spot, _ in game.wagers})
+            return Lamps(self._open_number(), tuple([Lamp(seat, spot, "locked") for seat, spot in locked]))
+        spots = [(seat, spot.id) for seat in range(1, self.table.seats + 1) for spot in self.table.spots]
+        if fault:
+            return Lamps(0, tuple([Lamp(*spot, "fault") for spot in spots if spot in bets or not bets][:LAMPS_MAX]))
+        empty = "invite" if playable else "no-bet"
+        return Lamps(0, tuple([Lamp(*spot, "placed" if spot in bets else empty) for spot in spots][:LAMPS_MAX]))
 
     def _open_number(self) -> int:
         found = self._books.floors[self.table.book].tables[self.table.id].open
         return found.round if found is not None else 0
 
-    def look(self, frames: dict[str, int]) -> bool:
-        """Make the unit's view anew; True when people should see a change. ``frames``: the line's own counts."""
-        session, now = self.session, self._timer()
+    def look(self) -> bool:
+        """Whether what people see of this unit has changed since the last look."""
+        session = self.session
+        line, state = self.wire.name if self.wire else "", session.state(self._timer())
+        self.playable_seen = self.playable()
+        seen = (line, state, self.playable_seen, session.boot, session.firmware, session.bets)
+        before, self._seen = self._seen, seen
+        return seen != before
+
+    def goodbye(self) -> None:
+        """The daemon ends: the unit need not wait for the pulse to fail."""
+        if self.wire is not None:
+            self.session.outbox.playable(Playable(False, "the controller is being stopped"))
+            self.flush()
+
+    def view(self, frames: Mapping[str, int]) -> DeviceView:
+        """The unit as people see it now. ``frames``: its serial line's own counts; empty without one."""
+        session = self.session
         yes, why = self.playable()
         counts = {
-            "frames_good": frames.get("good", 0),
+            "frames_good": frames.get("good", 0) + self.counts["messages"],
             "frames_damaged": sum(count for name, count in frames.items() if name.startswith("damaged_")),
-            "gaps": session.gaps, "duplicates": session.duplicates, **self.counts,
+            "gaps": session.gaps, "duplicates": session.duplicates,
+            **{name: self.counts[name] for name in ("dropped", "malformed", "reconnects")},
         }
-        bets = tuple(sorted((bet.seat, bet.spot) for bet in session.bets))
-        made = DeviceView(
-            self.table.device, self.table.id, self.wire.name if self.wire else "", LineState(session.state(now)), yes,
-            why, session.boot or "", session.firmware, self.heard_at, bets, counts)
-        before, self.view = self.view, made
-        return before is None or _seen(before) != _seen(made)
-
-
-def _seen(view: DeviceView) -> tuple[object, ...]:
-    return (view.line, view.state, view.playable, view.reason, view.boot, view.firmware, view.bets)
+        bets = tuple(sorted([(bet.seat, bet.spot) for bet in session.bets]))
+        return DeviceView(
+            self.table.device, self.table.id, self.wire.name if self.wire else "",
+            LineState(session.state(self._timer())), yes, why, session.boot or "", session.firmware, self.heard_at,
+            bets, counts)
 
 
 class Strays:
-    """Messages that are no entry: counted, and the latest kept for people to see (bounded)."""
+    """What is no entry: messages that could not be taken, lines and brokers that went or came back.
+
+    Counted, and the latest kept for people to see. The same thing again renews its note, so that one unit that talks
+    nonsense every second does not push out what happened at the other tables.
+    """
 
     def __init__(self, stats: Stats) -> None:
         self._stats = stats
-        self.notes: deque[Note] = deque(maxlen=LIVE_NOTES)
+        self._kept: OrderedDict[tuple[str, str, str], tuple[Note, int]] = OrderedDict()
 
-    def add(self, stray: NotTaken, table: str, line: str, at: int) -> None:
+    @property
+    def notes(self) -> list[Note]:
+        """The latest, newest first, at most ``LIVE_NOTES``."""
+        return [
+            replace(note, what=f"{note.what} ({count} times)") if count > 1 else note
+            for note, count in reversed(self._kept.values())
+        ]
+
+    def add(self, stray: NotTaken, table: str, line: str, at: int) -> Note:
         """A message that could not be taken, from ``line``."""
         self._stats.refused(stray.reason.value)
         what, remedy = WORDS[Refusal(stray.reason)]
-        self.notes.appendleft(Note(
-            at, "refusal", stray.reason.value, table, f"On {line}: {what} ({stray.cause})", remedy, None))
+        who = f"{stray.device}: " if stray.device and stray.device not in stray.cause else ""
+        text = f"On {line}: {what} ({who}{stray.cause})"
+        return self.keep(Note(at, "refusal", stray.reason.value, table, text, remedy, None))
 
-    def line(self, cause: str, table: str, what: str, remedy: str, at: int) -> None:
-        """A line went or came back."""
-        kind = "fault" if remedy else "notice"
-        self.notes.appendleft(Note(at, kind, cause, table, what, remedy or "nothing to do", None))
+    def keep(self, note: Note) -> Note:
+        """Keep a note for people to see; returns it."""
+        key = (note.cause, note.table, note.what)
+        _, count = self._kept.pop(key, (note, 0))
+        self._kept[key] = (note, count + 1)
+        if len(self._kept) > LIVE_NOTES:
+            self._kept.popitem(last=False)
+        return note

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import aiomqtt
 from paho.mqtt.client import MQTT_ERR_SUCCESS, MQTTMessage
+from paho.mqtt.enums import MQTTErrorCode
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.subscribeoptions import SubscribeOptions
@@ -32,6 +33,8 @@ SESSION_EXPIRY_S: Final = 7 * 86_400
 """So long the broker keeps what comes while the daemon is away."""
 UNSENT_MAX: Final = 4096
 """Messages handed to the client that the broker has not acknowledged; more are refused and counted."""
+READ_AT_ONCE: Final = 20
+"""Messages taken at one wake-up of the loop: as many as Mosquitto has in flight; then the others have their turn."""
 RETRY_MIN_S: Final = 0.5
 RETRY_MAX_S: Final = 8.0
 CLASH_MIN_S: Final = 5.0
@@ -190,17 +193,31 @@ class MqttLine:
             max_queued_outgoing_messages=UNSENT_MAX,
             will=aiomqtt.Will(f"{self._base}/host/state", b"offline", qos=1, retain=True),
         )
+        self._hook(client)
+        return client
+
+    def _hook(self, client: aiomqtt.Client) -> None:
+        """Take messages, and the word about the session, from the inner paho client."""
         inner = client._client
-        inner.on_message = self._take
-        connected = inner.on_connect
+        connected, read_one = inner.on_connect, inner.loop_read
 
         def note_session(inner_client: Any, userdata: Any, flags: Any, *rest: Any) -> None:
             self._session_present = bool(flags.session_present)
             if connected is not None:
                 connected(inner_client, userdata, flags, *rest)
 
+        def read_some(max_packets: int = 1) -> MQTTErrorCode:
+            # paho reads one packet at each wake-up. Several cost a third less, as their PUBACKs leave together.
+            for _ in range(READ_AT_ONCE):
+                before = self.counters["received"]
+                outcome = read_one(max_packets)
+                if outcome != MQTT_ERR_SUCCESS or self.counters["received"] == before:
+                    break
+            return outcome
+
+        inner.on_message = self._take
         inner.on_connect = note_session
-        return client
+        inner.loop_read = read_some  # type: ignore[method-assign]
 
     async def _subscribe(self, client: aiomqtt.Client) -> None:
         # Two filters that no topic matches both of (MQ-09). Retained wagers are replayed to a new session only.

@@ -263,4 +263,6 @@ def _close_late(opening: asyncio.Future[Port]) -> None:
 
 
 def _words(wrong: Exception) -> str:
-    return getattr(wrong, "strerror", None) or str(wrong)
+    # pyserial writes the port and the error twice into its own words.
+    number = getattr(wrong, "errno", None)
+    return os.strerror(number) if number else str(wrong)

@@ -168,9 +168,7 @@ def award(table: str, game: int, seat: int, at: int) -> AwardView:
 
 def small_award(table: str, game: int, seat: int, at: int) -> AwardView:
     """Four of a kind on paytable 4: $100.00 and the wager returned; no share of any meter."""
-    return AwardView(
-        table, game, seat, "progressive", "four-of-a-kind", "Four-of-a-kind", (), 10_000, 500, 4_790, at
-    )
+    return AwardView(table, game, seat, "progressive", "four-of-a-kind", "Four-of-a-kind", (), 10_000, 500, 4_790, at)
 
 
 def game(table: str, number: int, at: int, state: str, seats: tuple[int, ...], cents: int = 500) -> GameView:

@@ -106,7 +106,7 @@ def read_line(raw: bytes, number: int, devices: set[str]) -> Line:
     try:
         said = json.loads(raw.decode(), object_pairs_hook=_pairs, parse_constant=_no_constant, parse_int=_number)
     except _Doubled:
-        return Line() if json.loads(raw).get("type") in ("hello", "heartbeat") else malformed
+        return Line() if _is_pulse_all_the_same(raw) else malformed
     except (ValueError, RecursionError):
         return malformed
     if type(said) is not dict:
@@ -120,6 +120,15 @@ def read_line(raw: bytes, number: int, devices: set[str]) -> Line:
     if said["device"] not in devices:
         return Line(answer={"line": number, "result": "refused", "reason": "unknown-device"})
     return _numbered(said)
+
+
+def _is_pulse_all_the_same(raw: bytes) -> bool:
+    """Whether a text with a doubled key is JSON otherwise, and a hello or heartbeat."""
+    try:
+        said = json.loads(raw.decode(), parse_constant=_no_constant, parse_int=_number)
+    except (ValueError, RecursionError):
+        return False
+    return type(said) is dict and said.get("type") in ("hello", "heartbeat")
 
 
 def _numbered(said: Json) -> Line:

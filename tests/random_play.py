@@ -35,6 +35,9 @@ SPOILS: tuple[tuple[str, Any], ...] = (
 )
 """A field and what makes it wrong where the message has it; elsewhere it is an unknown field."""
 
+DAMAGE = (b"{", b"}", b"[", b"]", b'"', b",", b":", b"\\", b" ", b"-", b".", b"0", b"9", b"e", b"\t", b"\x00", b"\xc3",
+          b'"round":1,', b'"x":{"a":1,"a":2},', b"null", b"true", b"NaN")
+
 
 @dataclass
 class Hub:
@@ -60,6 +63,8 @@ class Evening:
 
     def __init__(self, rng: Random, oracle: Oracle, wrong: float) -> None:
         self.rng, self.oracle, self.wrong = rng, oracle, wrong
+        self.intact: list[bytes] = []
+        """The last line as it should have been, after a damaged copy of it."""
         self.hubs = [Hub(device) for device in oracle.tables]
         for hub in self.hubs:
             hub.start()
@@ -68,7 +73,23 @@ class Evening:
         """The next line."""
         if self.rng.random() < self.wrong / 4:
             return self.rng.choice(GARBAGE)
-        return json.dumps(self._message()).encode()
+        if self.intact:
+            return self.intact.pop()
+        line = json.dumps(self._message()).encode()
+        if self.rng.random() < self.wrong / 3 and b'"hello"' not in line:
+            self.intact.append(line)
+            return self._damaged(line)
+        return line
+
+    def _damaged(self, line: bytes) -> bytes:
+        """A byte lost, a byte more, a byte changed, or a piece twice."""
+        start = self.rng.randrange(len(line))
+        end = min(len(line), start + self.rng.choice((1, 1, 2, 9, 30)))
+        more = self.rng.choice(DAMAGE)
+        return self.rng.choice((
+            line[:start] + line[end:], line[:start] + more + line[start:], line[:start] + more + line[end:],
+            line[:end] + line[start:],
+        ))
 
     def _message(self) -> Json:
         hub = self.rng.choice(self.hubs)

@@ -169,3 +169,25 @@ def test_when_the_missing_message_comes_all_held_ones_follow_it_in_order() -> No
         engine.take(lock(seq))
     freed = engine.take(lock(1)) + engine.take(lock(66))
     assert [(each["seq"], each["result"]) for each in freed] == [(seq, "posted") for seq in range(1, 67)]
+
+
+def of_hub_3(boot: str, seq: int, fields: Json) -> bytes:
+    return json.dumps({"v": 1, "device": "hub-03", "boot": boot, "seq": seq} | fields).encode()
+
+
+def test_a_held_hit_finds_its_round_although_the_floor_has_forgotten_that_rounds_boot() -> None:
+    """MQ-13: the hit waits for a number of its own boot; meanwhile the unit restarts again and again."""
+    floor = contract_floor()
+    oracle, engine = Oracle(*floor), Engine(plan_of(floor))
+    hits = [{"seat": 1, "spot": "progressive", "outcome": "five-aces"}]
+    notice = {"type": "notice", "kind": "door-open"}
+    before = [
+        of_hub_3("b1", 2, {"type": "hits", "round": 1, "round_boot": "b2", "hits": hits}),
+        lock(1, boot="b2"),
+        of_hub_3("b3", 1, notice),
+    ]
+    for each in before:
+        assert engine.take(each) == oracle.take(each)
+    engine.forget()
+    freed = of_hub_3("b1", 1, notice)
+    assert engine.take(freed) == oracle.take(freed)

@@ -81,11 +81,12 @@ def test_the_frame_of_an_example_carries_its_payload(example: Example) -> None:
 
 def test_the_parts_of_lists_have_the_fields_of_the_code() -> None:
     shown = dict(re.findall(r"^\| ([a-z' ]+) \| (`.*) \|$", PAGE, re.MULTILINE))
-    for part, cls in {
+    parts: dict[str, Any] = {
         "kept": messages.Kept, "bet": messages.Bet, "wager": messages.Wager, "hit": messages.Hit,
         "committed": messages.Committed, "lamp": messages.Lamp, "layout's wagers": messages.SpotLayout,
         "layout's outcomes": messages.SpotOutcomes,
-    }.items():  # fmt: skip
+    }  # fmt: skip
+    for part, cls in parts.items():
         assert re.findall(r"`([a-z_]+)`", shown[part]) == list(cls._fields)
 
 

@@ -3,7 +3,8 @@
 from pathlib import Path
 
 import pytest
-from scenario_language import WrongScenario, run
+from scenario_house import WrongScenario
+from scenario_language import run
 
 FILES = sorted((Path(__file__).parent / "scenarios").glob("*.txt"))
 

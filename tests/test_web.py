@@ -260,6 +260,14 @@ def test_the_log_is_read_page_by_page_to_its_first_entry(house: House, client: T
     assert rest["next_before"] is None
 
 
+def test_a_posting_in_the_log_keeps_every_digit(house: House, client: TestClient) -> None:
+    """MO-09."""
+    posting = {"meter": "pg-link", "account": "display", "microcents": 2**53 + 1, "balance": 2**53 + 1}
+    house.entries = [{"number": 1, "kind": "lock", "at": NOW, "postings": [posting]}]
+    (entry,) = client.get("/api/v1/log").json()["entries"]
+    assert entry["postings"][0]["microcents"] == "9007199254740993"
+
+
 def test_wins_are_bounded_by_the_count_asked_for(client: TestClient) -> None:
     assert len(client.get("/api/v1/wins?count=1").json()) == 1
 

@@ -15,7 +15,7 @@ from demo_snapshot import NOW, busy_snapshot, quiet_snapshot
 from web_house import House, Served, served
 
 from controller.snapshot import Note
-from controller.web import events
+from controller.web import events, serve
 from controller.web.events import CLIENTS_MAX, Feed
 from controller.web.floor_page import clock_of
 
@@ -213,6 +213,15 @@ def test_a_client_that_does_not_read_is_cut_off(house: House, server: Served, mo
             if clients(server) == 0:
                 break
         assert clients(server) == 0
+        wait_for(lambda: server.connections == 0)
+
+
+def test_a_connection_that_asks_for_nothing_is_dropped(server: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DI-05: idle or half-asked connections do not use up the server."""
+    monkeypatch.setattr(serve, "ASK_S", 0.2)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as silent:
+        silent.sendall(b"GET / HT")
+        wait_for(lambda: server.connections == 1)
         wait_for(lambda: server.connections == 0)
 
 

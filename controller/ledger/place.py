@@ -10,9 +10,11 @@ import os
 import socket
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
 from sqlalchemy.pool import NullPool, StaticPool
 
 from controller.ledger.schema import APPLICATION_ID, VERSION
@@ -29,15 +31,31 @@ class BrokenLedger(LedgerError):
 def ledger_url(place: str) -> URL:
     """The URL of a ledger given as a path or a URL, relative to the working folder."""
     if "://" in place:
-        return make_url(place)
+        try:
+            return make_url(place)
+        except (ArgumentError, ValueError) as wrong:
+            raise LedgerError(f"{place}: not a ledger's URL; write a path, or sqlite:///path") from wrong
     return URL.create("sqlite", database=str(Path(place).absolute()))
 
 
 def file_of(url: URL) -> Path:
-    """The file of an SQLite ledger; LedgerError for another database."""
+    """The file of an SQLite ledger, absolute; LedgerError for another database."""
     if url.get_backend_name() != "sqlite" or not url.database:
         raise LedgerError(f"{url.render_as_string(hide_password=True)}: this version keeps its ledger in SQLite only")
-    return Path(url.database)
+    return Path(url.database).absolute()
+
+
+def make_folder_of(path: Path) -> None:
+    """Make the folder in which a new ledger is to lie; raises LedgerError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as wrong:
+        raise LedgerError(f"{path.parent}: no folder can be made there: {wrong.strerror}") from wrong
+
+
+def why(path: Path, wrong: Exception) -> str:
+    """What a database said of a ledger, in one line that names the file."""
+    return f"{path}: {getattr(wrong, 'orig', None) or wrong}"
 
 
 def inspect_file(path: Path) -> None:
@@ -63,13 +81,17 @@ def inspect_file(path: Path) -> None:
 
 def writing_engine(path: Path) -> Engine:
     """One durable writing connection: WAL, ``synchronous=FULL``, ``BEGIN IMMEDIATE`` (DB-01, DB-04)."""
-    engine = create_engine(f"sqlite:///{path}", poolclass=StaticPool, connect_args={"check_same_thread": False})
+    url = URL.create("sqlite", database=str(path))
+    engine = create_engine(url, poolclass=StaticPool, connect_args={"check_same_thread": False})
 
     @event.listens_for(engine, "connect")
     def _connected(raw: Any, _record: Any) -> None:
         raw.isolation_level = None
-        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=10000"):
+        for pragma in ("busy_timeout=10000", "journal_mode=WAL", "synchronous=FULL"):
             raw.execute(f"PRAGMA {pragma}")
+        kept = [raw.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
+        if kept != ["wal", 2]:
+            raise LedgerError(f"{path}: the disk does not let SQLite keep a write-ahead log; use a local disk")
 
     @event.listens_for(engine, "begin")
     def _began(connection: Connection) -> None:
@@ -80,14 +102,42 @@ def writing_engine(path: Path) -> Engine:
 
 def reading_engine(path: Path) -> Engine:
     """Short read-only connections, each with a snapshot of its own."""
-    return create_engine(f"sqlite:///file:{path}?mode=ro&uri=true", poolclass=NullPool)
+    url = URL.create("sqlite", database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
+    return create_engine(url, poolclass=NullPool)
+
+
+def gather(file: Path) -> None:
+    """Bring all of a database into its one file, durably: until then, part of it may be in the log beside it."""
+    engine = create_engine(URL.create("sqlite", database=str(file)), poolclass=NullPool)
+    try:
+        with engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA journal_mode=DELETE")
+    finally:
+        engine.dispose()
+    sync(file)
+
+
+def remove_database(file: Path) -> None:
+    """Remove an unfinished database with the files that SQLite keeps beside it."""
+    for ending in ("", "-wal", "-shm", "-journal"):
+        file.with_name(file.name + ending).unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Make a file, or the names in a folder, durable."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 class HeldLedger:
     """The exclusive right to write one ledger. Released when closed, or when the process ends in any way."""
 
     def __init__(self, path: Path, program: str, at: str) -> None:
-        """Take the lock, or raise LedgerError naming the holder."""
+        """Take the lock, or raise LedgerError naming the holder. Every name of a file (a link to it) is one ledger."""
+        path = path.resolve()
         self._path = path.with_name(path.name + ".lock")
         try:
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
@@ -95,13 +145,16 @@ class HeldLedger:
             raise LedgerError(f"{self._path}: cannot be opened: {wrong.strerror}") from wrong
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            note = {"host": socket.gethostname(), "pid": os.getpid(), "program": program, "since": at}
+            os.ftruncate(self._file, 0)
+            os.pwrite(self._file, json.dumps(note).encode(), 0)
         except BlockingIOError:
             holder = _holder(self._path)
             os.close(self._file)
             raise LedgerError(f"{path}: in use by {holder}; stop that first") from None
-        note = {"host": socket.gethostname(), "pid": os.getpid(), "program": program, "since": at}
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, json.dumps(note).encode(), 0)
+        except OSError as wrong:
+            os.close(self._file)
+            raise LedgerError(f"{self._path}: cannot be locked: {wrong.strerror}") from wrong
 
     def close(self) -> None:
         """Give the ledger free."""

@@ -1,7 +1,7 @@
 """Everything that is read from a ledger, on short read-only connections (DB-03). Never writes."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import SQLAlchemyError
 
-from controller.config import build
+from controller.config import ConfigError, build
 from controller.floor import BOOTS_KEPT, Asked, Floor, Recalled
 from controller.floor_state import StateRow, plan_entries, read_back
 from controller.journal import Entry, Posting
 from controller.ledger.place import LedgerError, inspect_file, reading_engine
-from controller.ledger.schema import entry, posting, state
+from controller.ledger.schema import SELDOM, entry, posting, state
 from controller.plan import FloorPlan
-from firmware_bridge.messages import content
+from firmware_bridge.messages import Numbered, content
 
 BOOTS_READ = 4_096
 """Boot rows read at a start; older boots are recalled when they speak again."""
@@ -28,6 +28,17 @@ class Origin(NamedTuple):
     site: str
     environment: str
     made_by: str
+
+
+def tell(floor: Floor, message: Numbered, recall: Callable[[Asked], Recalled]) -> None:
+    """Give a floor what it must know of the ledger before it takes ``message``, and the held ones it sets free."""
+    for asked in floor.asks(message):
+        floor.remember(asked, recall(asked))
+    boot = floor.boots.get((message.device, message.boot))
+    if boot is not None and boot.held and message.seq == boot.next:
+        for held in boot.held.values():
+            for asked in floor.asks(held):
+                floor.remember(asked, recall(asked))
 
 
 class Reader:
@@ -43,68 +54,86 @@ class Reader:
         try:
             with self._engine.connect() as connection:
                 yield connection
-        except SQLAlchemyError as wrong:
+        except (SQLAlchemyError, ConfigError, ValueError, KeyError, TypeError, AttributeError) as wrong:
+            # What is written in a ledger is JSON of known forms: anything else has been damaged.
             raise LedgerError(
                 f"{self._path}: cannot be read, it may be damaged: {getattr(wrong, 'orig', None) or wrong}; "
-                "keep the file as it is and restore a backup") from wrong
+                "run `meterctl verify`, keep the file as it is and restore a backup") from wrong
 
     def origin(self) -> Origin:
         """Site, environment and maker of the ledger."""
         with self._connected() as connection:
             body = connection.scalar(select(entry.c.body).where(entry.c.number == 1).limit(1))
-        if body is None:
-            raise LedgerError(f"{self._path}: has no first entry; restore a backup")
-        made = json.loads(body)
-        return Origin(made["site"], made["environment"], made["made_by"])
+            if body is None:
+                raise LedgerError(f"{self._path}: has no first entry; restore a backup")
+            made = json.loads(body)
+            return Origin(made["site"], made["environment"], made["made_by"])
 
     def heads(self) -> dict[str, tuple[int, bytes]]:
         """Last number and hash of every book."""
         with self._connected() as connection:
             rows = connection.execute(select(state.c.book, state.c.body).where(state.c.kind == "head")).all()
-        made = {book: json.loads(body) for book, body in rows}
-        return {book: (head["number"], bytes.fromhex(head["hash"])) for book, head in made.items()}
+            made = {book: json.loads(body) for book, body in rows}
+            return {book: (head["number"], bytes.fromhex(head["hash"])) for book, head in made.items()}
 
-    def states(self, book: str, kind: str, latest: int | None = None) -> list[StateRow]:
-        """State rows of one kind, newest first; at most ``latest``."""
+    def states(self, book: str, kind: str, latest: int | None = None, having: str = "") -> list[StateRow]:
+        """State rows of one kind, newest first; at most ``latest``. ``having``: only those with this text."""
         query = select(state.c.kind, state.c.key, state.c.number, state.c.body)
         query = query.where(state.c.book == book, state.c.kind == kind).order_by(state.c.number.desc(), state.c.key)
+        if having:
+            query = query.where(state.c.body.contains(having, autoescape=True))
         with self._connected() as connection:
             return [StateRow(*row) for row in connection.execute(query.limit(latest))]
 
     def config_entry(self, book: str, number: int | None = None) -> tuple[int, dict[str, Any]]:
         """The latest config entry of a book (or that one): its number and body."""
-        query = select(entry.c.number, entry.c.body).where(entry.c.book == book, entry.c.kind == "config")
+        query = select(entry.c.number, entry.c.body).where(entry.c.book == book, entry.c.kind == "config", SELDOM)
         if number is not None:
             query = query.where(entry.c.number == number)
         with self._connected() as connection:
             row = connection.execute(query.order_by(entry.c.number.desc()).limit(1)).one_or_none()
-        if row is None:
-            raise LedgerError(f"{self._path}: book {book} has no configuration entry; restore a backup")
-        return row[0], json.loads(row[1])
+            if row is None:
+                raise LedgerError(f"{self._path}: book {book} has no configuration entry; restore a backup")
+            return row[0], json.loads(row[1])
+
+    def plan(self, book: str) -> FloorPlan:
+        """The floor plan of a book's latest config entry."""
+        with self._connected():
+            return build(self.config_entry(book)[1]["document"])
 
     def floor(self, plan: FloorPlan | None, book: str) -> Floor:
-        """The book as its state rows have it, under ``plan`` (None: the plan of its latest config entry)."""
+        """The book as its state rows have it, under ``plan`` (None: the plan of its latest config entry).
+
+        A round still open stays under the plan it was locked under, whatever ``plan`` is now.
+        """
         plan_entry, body = self.config_entry(book)
-        plan = plan or build(body["document"])
-        meters, tables = self.states(book, "meter"), self.states(book, "table")
-        boots, elsewhere = self._latest_boots(book)
-        versions = plan_entries(json.loads(row.body) for row in tables) - {plan_entry}
-        plans = {number: build(self.config_entry(book, number)[1]["document"]) for number in versions}
-        rows = [*meters, *tables, *boots, *self.states(book, "book")]
-        number = self.heads()[book][0]
-        return Floor.loaded(plan, book, rows, number, plan_entry, plans, boots_elsewhere=elsewhere)
+        with self._connected():
+            latest = plan if plan is not None and plan.hash == body["hash"] else build(body["document"])
+            meters, tables = self.states(book, "meter"), self.states(book, "table")
+            boots, elsewhere = self._latest_boots(book)
+            plans = {plan_entry: latest}
+            for number in plan_entries(json.loads(row.body) for row in tables) - {plan_entry}:
+                plans[number] = build(self.config_entry(book, number)[1]["document"])
+            rows = [*meters, *tables, *boots, *self.states(book, "book")]
+            number = self.heads()[book][0]
+            return Floor.loaded(plan or latest, book, rows, number, plan_entry, plans, boots_elsewhere=elsewhere)
 
     def _latest_boots(self, book: str) -> tuple[list[StateRow], bool]:
-        """The boots of each unit that spoke last, and whether there are more in the ledger."""
-        kept: list[StateRow] = []
+        """The boots of each unit that spoke last, those with held messages, and whether the ledger has more."""
+        kept: dict[str, StateRow] = {}
         seen: dict[str, int] = {}
         rows = self.states(book, "boot", BOOTS_READ)
         for row in rows:
             device = row.key.split("/")[0]
             seen[device] = seen.get(device, 0) + 1
             if seen[device] <= BOOTS_KEPT:
-                kept.append(row)
-        return kept, len(rows) == BOOTS_READ or len(kept) < len(rows)
+                kept[row.key] = row
+        elsewhere = len(rows) == BOOTS_READ or len(kept) < len(rows)
+        return list((kept | {row.key: row for row in self._waiting(book)}).values()), elsewhere
+
+    def _waiting(self, book: str) -> list[StateRow]:
+        """The boots with messages held ahead of their turn, at most ``BOOTS_READ``."""
+        return self.states(book, "boot", BOOTS_READ, having='"held":{"')
 
     def recall(self, book: str, asked: Asked) -> Recalled:
         """What the ledger knows of a boot, and of one of its numbers (design section 8)."""
@@ -119,21 +148,34 @@ class Reader:
                 select(entry.c.number, entry.c.body).where(
                     entry.c.device == asked.device, entry.c.boot == asked.boot, entry.c.seq == asked.seq)
             ).one_or_none()
-        if row is None:
-            return Recalled(known)
-        made = json.loads(row[1])
-        text = content(read_back(asked.device, asked.boot, asked.seq, made["message"]))
-        return Recalled(known, text, made.get("reason", ""), row[0])
+            if row is None:
+                return Recalled(known)
+            made = json.loads(row[1])
+            text = content(read_back(asked.device, asked.boot, asked.seq, made["message"]))
+            return Recalled(known, text, made.get("reason", ""), row[0])
+
+    def latest_lock(self, book: str, device: str, boot: str) -> int | None:
+        """The number of the latest lock-out that was posted of a boot."""
+        query = select(entry.c.number).where(entry.c.book == book, entry.c.device == device, entry.c.boot == boot)
+        query = query.where(entry.c.kind == "lock", entry.c.seq.is_not(None)).order_by(entry.c.seq.desc())
+        with self._connected() as connection:
+            return connection.scalar(query.limit(1))
 
     def entries(
-        self, book: str, *, before: int | None = None, latest: int = 100, kinds: tuple[str, ...] = ()
+        self, book: str, *, before: int | None = None, latest: int = 100, kinds: tuple[str, ...] = (),
+        numbers: Collection[int] | None = None,
     ) -> list[Entry]:
-        """Entries of a book with their postings, newest first, at most ``latest``."""
+        """Entries of a book with their postings, newest first, at most ``latest``.
+
+        ``kinds``: only these, each one of the ``SELDOM``; ``numbers``: only those with these numbers.
+        """
         query = select(*entry.c[:11]).where(entry.c.book == book)
         if before is not None:
             query = query.where(entry.c.number < before)
         if kinds:
-            query = query.where(entry.c.kind.in_(kinds))
+            query = query.where(entry.c.kind.in_(kinds), SELDOM)
+        if numbers is not None:
+            query = query.where(entry.c.number.in_(numbers))
         with self._connected() as connection:
             rows = connection.execute(query.order_by(entry.c.number.desc()).limit(latest)).all()
             lines = connection.execute(
@@ -147,11 +189,12 @@ class Reader:
     def awards(self, book: str, latest: int) -> list[tuple[StateRow, int]]:
         """The award rows of the ``latest`` games with a hit, newest first, each with the time of its entry."""
         rows = self.states(book, "award", latest)
-        numbers = {row.key: json.loads(row.body)["entry"] for row in rows}
-        query = select(entry.c.number, entry.c.at).where(entry.c.book == book, entry.c.number.in_(numbers.values()))
         with self._connected() as connection:
+            numbers = {row.key: json.loads(row.body)["entry"] for row in rows}
+            query = select(entry.c.number, entry.c.at).where(
+                entry.c.book == book, entry.c.number.in_(numbers.values()))
             times: dict[int, int] = dict(connection.execute(query).tuples().all())
-        return [(row, times[numbers[row.key]]) for row in rows]
+            return [(row, times[numbers[row.key]]) for row in rows]
 
     def close(self) -> None:
         """Nothing stays open."""

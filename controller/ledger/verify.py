@@ -11,20 +11,22 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, func, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from controller.config import build
 from controller.floor import Floor, Recalled
-from controller.floor_state import ACCOUNTS, read_back
+from controller.floor_state import ACCOUNTS, canonical, read_back
 from controller.journal import RULES_VERSION, Entry, Posting
-from controller.ledger import chain
+from controller.ledger import chain, schema
 from controller.ledger.place import LedgerError, inspect_file, reading_engine
 from controller.meter import BrokenInvariant
 
 _ROWS = 5_000
 _TAIL = 1_000
 """Entries that a start proves; the rest is proved by ``verify``."""
+_FORGET_EACH = 1_000
+"""Entries between two times that a replay lets go of old digests."""
 _ENTRIES = text("SELECT * FROM entry WHERE book = :book AND number >= :since ORDER BY number")
 _POSTINGS = text(
     "SELECT entry, line, meter, account, microcents, balance FROM posting "
@@ -55,13 +57,11 @@ def verify(path: Path, *, replay: bool = False) -> list[Verified]:
     engine = reading_engine(path)
     try:
         with engine.connect() as connection:
-            problem = connection.exec_driver_sql("PRAGMA quick_check").scalar()
+            # The whole check compares every index with its table: only a replay takes the time for it.
+            problem = connection.exec_driver_sql(f"PRAGMA {'integrity' if replay else 'quick'}_check").scalar()
             if problem != "ok":
                 raise LedgerError(f"{path}: the database file is damaged: {problem}; keep it and restore a backup")
-            found = connection.exec_driver_sql("SELECT DISTINCT book FROM entry").scalars().all()
-            named = connection.exec_driver_sql("SELECT DISTINCT book FROM state").scalars().all()
-            books = sorted({*found, *named})
-            return [_verify_book(connection, book, replay) for book in books]
+            return [_verify_book(connection, book, replay) for book in _books(connection)]
     except SQLAlchemyError as wrong:
         raise LedgerError(f"{path}: cannot be read: {getattr(wrong, 'orig', None) or wrong}") from wrong
     finally:
@@ -81,7 +81,7 @@ def verify_tail(path: Path) -> None:
             if not heads:
                 raise LedgerError(f"{path}: has no entries; restore a backup")
             for book, number, body in heads:
-                _verify_tail_of(connection, book, number, json.loads(body)["hash"])
+                _verify_tail_of(connection, book, number, _head_hash(book, number, body))
     except SQLAlchemyError as wrong:
         raise LedgerError(f"{path}: cannot be read: {getattr(wrong, 'orig', None) or wrong}") from wrong
     finally:
@@ -105,9 +105,38 @@ def _verify_tail_of(connection: Connection, book: str, head: int, head_hash: str
     rows = connection.execute(
         text("SELECT key, number, body FROM state WHERE book = :book AND kind = 'meter'"), {"book": book})
     for key, kept_at, body in rows:
-        made = json.loads(body)
-        if sum(made[account] for account in ACCOUNTS):
+        if sum(_balances(book, kept_at, key, body)):
             raise BadEntry(book, kept_at, f"the kept balances of {key} do not sum to zero")
+
+
+def _head_hash(book: str, number: int, body: str) -> str:
+    try:
+        return str(json.loads(body)["hash"])
+    except (ValueError, KeyError, TypeError) as wrong:
+        raise BadEntry(book, number, "what is kept of the last entry cannot be read") from wrong
+
+
+def _books(connection: Connection) -> list[str]:
+    """Every book that any row names, by one step of an index for each."""
+    found: set[str] = set()
+    for column in (schema.entry.c.book, schema.posting.c.book, schema.state.c.book):
+        book = connection.scalar(select(func.min(column)))
+        while book is not None:
+            found.add(book)
+            book = connection.scalar(select(func.min(column)).where(column > book))
+    return sorted(found)
+
+
+def _balances(book: str, number: int, key: str, body: str) -> list[int]:
+    """The balances in a meter's state row, in the order of ``ACCOUNTS``."""
+    try:
+        made = json.loads(body)
+        balances = [made[account] for account in ACCOUNTS]
+    except (ValueError, KeyError, TypeError) as wrong:
+        raise BadEntry(book, number, f"the kept state of meter {key} cannot be read") from wrong
+    if any(type(balance) is not int for balance in balances):
+        raise BadEntry(book, number, f"the kept state of meter {key} has a balance that is no whole number")
+    return balances
 
 
 def _verify_book(connection: Connection, book: str, replay: bool) -> Verified:
@@ -189,16 +218,20 @@ def _check_states(
     rows = connection.execute(
         text("SELECT kind, key, number, body FROM state WHERE book = :book AND kind IN ('head', 'meter')"),
         {"book": book}).all()
-    heads = [json.loads(row.body) for row in rows if row.kind == "head"]
-    if heads != [{"hash": head.hex(), "number": number}]:
+    heads = [tuple(row) for row in rows if row.kind == "head"]
+    if heads != [("head", book, number, canonical({"hash": head.hex(), "number": number}))]:
         raise BadEntry(book, number, "it is not the last entry that the ledger had: entries are missing at the end")
+    ahead = connection.execute(
+        text("SELECT kind, key, number FROM state WHERE book = :book AND (number > :head OR number < 1)"),
+        {"book": book, "head": number}).first()
+    if ahead is not None:
+        raise BadEntry(book, number, f"the state of {ahead.kind} {ahead.key} is kept as of entry {ahead.number}")
     seen = set()
     for row in rows:
         if row.kind == "meter":
-            made = json.loads(row.body)
             seen.add(row.key)
-            for account in ACCOUNTS:
-                if made[account] != balances.get((row.key, account), 0):
+            for account, kept in zip(ACCOUNTS, _balances(book, row.number, row.key, row.body), strict=True):
+                if kept != balances.get((row.key, account), 0):
                     raise BadEntry(book, row.number, f"the kept balance of {row.key} {account} is not its postings'")
     missing = {meter for meter, _ in balances} - seen
     if missing:
@@ -212,6 +245,8 @@ class _Replay:
         self._book = book
         self._floor: Floor | None = None
         self._made: deque[Entry] = deque()
+        self._latest: dict[tuple[str, str], int] = {}
+        """By kind and key of a state row: the last entry that surely changed it."""
 
     def entry(self, entry: Entry) -> None:
         """Recompute one entry; raises BadEntry when the engine makes another."""
@@ -228,6 +263,14 @@ class _Replay:
         if made != entry:
             different = [name for name in Entry._fields if getattr(made, name) != getattr(entry, name)]
             raise BadEntry(self._book, entry.number, f"replayed, it differs in {', '.join(different)}")
+        if entry.boot is not None:
+            self._latest["boot", f"{entry.device}/{entry.boot}"] = entry.number
+        if entry.game is not None and entry.kind != "notice":
+            self._latest["table", str(entry.table)] = entry.number
+        for posting in entry.postings:
+            self._latest["meter", posting.meter] = entry.number
+        if entry.kind == "hits":
+            self._latest["award", f"{entry.table}/{entry.game}"] = self._latest["book", self._book] = entry.number
 
     def _do(self, entry: Entry, body: Any) -> None:
         floor = self._floor
@@ -237,8 +280,7 @@ class _Replay:
         elif floor is None:
             raise ValueError("the book does not begin with its first entry")
         elif entry.kind == "config":
-            plan = build(body["document"])
-            floor.configure(plan, entry.at)
+            floor.configure(build(body["document"]), entry.at)
         elif entry.kind == "opening":
             floor.open_meter(floor.meters[body["meter"]], entry.at)
         elif entry.kind == "heard":
@@ -255,7 +297,8 @@ class _Replay:
             self._take(floor, entry, body)
         self._made.extend(floor.entries)
         floor.entries.clear()
-        floor.forget(floor.number, boots_kept=sys.maxsize)
+        if entry.number % _FORGET_EACH == 0:
+            floor.forget(floor.number, boots_kept=sys.maxsize)
 
     def _take(self, floor: Floor, entry: Entry, body: Any) -> None:
         device, boot = str(entry.device), str(entry.boot)
@@ -277,9 +320,13 @@ class _Replay:
         floor = self._floor
         if floor is None:
             return
-        query = text("SELECT kind, key, body FROM state WHERE book = :book AND kind <> 'head'")
-        kept = {(row.kind, row.key): row.body for row in connection.execute(query, {"book": self._book})}
+        query = text("SELECT kind, key, body, number FROM state WHERE book = :book AND kind <> 'head'")
+        kept = {(row.kind, row.key): (row.body, row.number) for row in connection.execute(query, {"book": self._book})}
         made = {(row.kind, row.key): row.body for row in floor.drain()[1]}
         for kind, key in sorted(kept.keys() | made.keys()):
-            if kept.get((kind, key)) != made.get((kind, key)):
+            body, number = kept.get((kind, key), (None, 0))
+            if body != made.get((kind, key)):
                 raise BadEntry(self._book, floor.number, f"the kept state of {kind} {key} is not what replay makes")
+            if number < self._latest.get((kind, key), 1):
+                raise BadEntry(
+                    self._book, self._latest[kind, key], f"the state of {kind} {key} is kept as of entry {number}")

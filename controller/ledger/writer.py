@@ -3,18 +3,31 @@
 It knows no rules: it writes what the engine made. A failed batch raises, and nothing of it is in the ledger.
 """
 
+import itertools
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy import Engine, update
+from sqlalchemy import Connection, Engine, Table, update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from controller.floor_state import StateRow, canonical
 from controller.journal import Entry
 from controller.ledger import chain, schema
-from controller.ledger.place import BrokenLedger, LedgerError, inspect_file, writing_engine
+from controller.ledger.place import (
+    BrokenLedger,
+    LedgerError,
+    gather,
+    inspect_file,
+    make_folder_of,
+    remove_database,
+    sync,
+    why,
+    writing_engine,
+)
+
+ROWS_TOGETHER, ROWS_FEW = 64, 8
 
 
 class Batch(NamedTuple):
@@ -31,33 +44,32 @@ def create(path: Path, batches: Sequence[Batch]) -> None:
         raise LedgerError(f"{path}: there is a file already; it is left as it is")
     making = path.with_name(f"{path.name}.making")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        making.unlink(missing_ok=True)
-        engine = writing_engine(making)
-        with engine.connect() as connection:
-            schema.migrate(connection)
-        writer = Writer(engine, {})
-        writer.write(batches)
-        with engine.begin() as connection:
-            connection.exec_driver_sql(f"PRAGMA application_id = {schema.APPLICATION_ID}")
-            connection.exec_driver_sql(f"PRAGMA user_version = {schema.VERSION}")
-        engine.dispose()  # the last connection brings the write-ahead log into the file
-        inspect_file(making)
+        make_folder_of(path)
+        remove_database(making)
+        _make(making, batches)
         os.link(making, path)
-        making.unlink()
-        _sync_folder(path.parent)
+        sync(path.parent)
     except FileExistsError:
         raise LedgerError(f"{path}: there is a file already; it is left as it is") from None
     except (OSError, SQLAlchemyError) as wrong:
-        raise LedgerError(f"{path}: the ledger could not be made: {wrong}") from wrong
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
+        raise LedgerError(f"the ledger could not be made: {why(path, wrong)}") from wrong
     finally:
-        os.close(handle)
+        remove_database(making)
+
+
+def _make(making: Path, batches: Sequence[Batch]) -> None:
+    engine = writing_engine(making)
+    try:
+        with engine.connect() as connection:
+            schema.migrate(connection)
+        Writer(engine, {}).write(batches)
+        with engine.begin() as connection:
+            connection.exec_driver_sql(f"PRAGMA application_id = {schema.APPLICATION_ID}")
+            connection.exec_driver_sql(f"PRAGMA user_version = {schema.VERSION}")
+    finally:
+        engine.dispose()
+    gather(making)
+    inspect_file(making)
 
 
 def open_writer(path: Path, heads: dict[str, tuple[int, bytes]]) -> "Writer":
@@ -66,14 +78,38 @@ def open_writer(path: Path, heads: dict[str, tuple[int, bytes]]) -> "Writer":
     return Writer(writing_engine(path), heads)
 
 
+class _Insert:
+    """Inserts rows of one table, many in one statement.
+
+    The driver takes and gives back the interpreter's lock around every statement; beside a busy event loop a statement
+    for each row would wait for it thousands of times in a batch.
+    """
+
+    def __init__(self, engine: Engine, table: Table) -> None:
+        self._one = schema.insert_text(table, engine.dialect)
+        self._many = schema.insert_text(table, engine.dialect, ROWS_TOGETHER)
+        self._few = schema.insert_text(table, engine.dialect, ROWS_FEW)
+
+    def run(self, connection: Connection, rows: list[tuple[object, ...]]) -> None:
+        """Insert the rows in their order."""
+        at = 0
+        for count, text in ((ROWS_TOGETHER, self._many), (ROWS_FEW, self._few)):
+            while at + count <= len(rows):
+                connection.exec_driver_sql(text, tuple(itertools.chain.from_iterable(rows[at : at + count])))
+                at += count
+        if at < len(rows):
+            connection.exec_driver_sql(self._one, rows[at:])
+
+
 class Writer:
     """Writes batches, one transaction each. Used by one thread at a time."""
 
     def __init__(self, engine: Engine, heads: dict[str, tuple[int, bytes]]) -> None:
         self._engine = engine
+        self._path = Path(str(engine.url.database))
         self.heads = dict(heads)
-        self._entry = schema.insert_text(schema.entry, engine.dialect)
-        self._posting = schema.insert_text(schema.posting, engine.dialect)
+        self._entry = _Insert(engine, schema.entry)
+        self._posting = _Insert(engine, schema.posting)
         self._state = schema.insert_text(schema.state, engine.dialect, replace=True)
 
     def write(self, batches: Sequence[Batch]) -> None:
@@ -86,16 +122,14 @@ class Writer:
             heads[batch.book] = _rows(batch, heads.get(batch.book, (0, chain.START)), entries, postings, states)
         try:
             with self._engine.begin() as connection:
-                if entries:
-                    connection.exec_driver_sql(self._entry, entries)
-                if postings:
-                    connection.exec_driver_sql(self._posting, postings)
+                self._entry.run(connection, entries)
+                self._posting.run(connection, postings)
                 if states:
                     connection.exec_driver_sql(self._state, states)
         except IntegrityError as wrong:
             raise BrokenLedger(f"the ledger already holds a key or number that was to be new: {wrong.orig}") from wrong
         except SQLAlchemyError as wrong:
-            raise LedgerError(str(getattr(wrong, "orig", None) or wrong)) from wrong
+            raise LedgerError(why(self._path, wrong)) from wrong
         self.heads = heads
 
     def probe(self) -> None:
@@ -104,7 +138,7 @@ class Writer:
             with self._engine.begin() as connection:
                 connection.execute(update(schema.state).where(schema.state.c.kind == "head").values(kind="head"))
         except SQLAlchemyError as wrong:
-            raise LedgerError(str(getattr(wrong, "orig", None) or wrong)) from wrong
+            raise LedgerError(why(self._path, wrong)) from wrong
 
     def close(self) -> None:
         """Close the connection."""

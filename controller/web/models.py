@@ -173,14 +173,25 @@ class Status(BaseModel):
     notes: list[NoteLine]
 
 
+class LogPosting(BaseModel):
+    """One signed amount of an entry, and the account's balance after it."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)
+
+    meter: str
+    account: str
+    microcents: str
+    balance: str
+
+
 class LogEntry(BaseModel):
-    """One entry of the ledger as it was written."""
+    """One entry of the ledger as it was written; ``at`` in UTC microseconds."""
 
     model_config = ConfigDict(extra="allow")
 
     number: int
     kind: str
-    at: int | str
+    at: int
     book: str | None = None
     table: str | None = None
     game: int | None = None
@@ -188,7 +199,7 @@ class LogEntry(BaseModel):
     boot: str | None = None
     seq: int | None = None
     body: Any = None
-    hash: str | None = None
+    postings: list[LogPosting] = []
 
 
 class Log(BaseModel):

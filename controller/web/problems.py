@@ -80,9 +80,7 @@ def _signs(snapshot: Snapshot, time_of: Callable[[int], str]) -> Iterable[Proble
 
 
 def _recent(snapshot: Snapshot) -> Iterable[Problem]:
-    recent = [
-        note for note in snapshot.notes if note.kind in ("alarm", "fault") and note.at > snapshot.at - RECENT_US
-    ]
+    recent = [note for note in snapshot.notes if note.kind in ("alarm", "fault") and note.at > snapshot.at - RECENT_US]
     if recent:
         count = "1 alarm" if len(recent) == 1 else f"{len(recent)} alarms"
         newest = recent[0]

@@ -11,6 +11,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 CONNECTIONS_MAX = 256
 VANISHED_MS = 10_000
+ASK_S = 10.0
+"""A connection that has asked for nothing after this long is dropped."""
 
 
 class Connection(H11Protocol):
@@ -22,6 +24,11 @@ class Connection(H11Protocol):
         self.app_state = {**self.app_state, "transport": transport}
         peer = transport.get_extra_info("socket")
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, VANISHED_MS)
+        self.loop.call_later(ASK_S, self._drop_if_silent)
+
+    def _drop_if_silent(self) -> None:
+        if self.cycle is None:
+            self.transport.abort()
 
 
 class Server(uvicorn.Server):

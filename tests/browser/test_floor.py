@@ -117,6 +117,7 @@ def test_a_table_unfolds_its_last_games_by_keyboard(page: Page, server: Served) 
 def test_no_width_scrolls_sideways(page: Page, server: Served, width: int) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     live(page, server)
+    page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true; })")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 

@@ -78,9 +78,7 @@ SIZES = [(1920, 1080), (1080, 1920), (1280, 720)]
     ],
     ids=["one meter", "two meters", "off", "long amount", "pending"],
 )
-def test_a_sign_fits_its_screen(
-    page: Page, server: Served, house: House, sign: str, snapshot: Snapshot
-) -> None:
+def test_a_sign_fits_its_screen(page: Page, server: Served, house: House, sign: str, snapshot: Snapshot) -> None:
     """Every text stands inside the screen: nothing is cut off, and nothing would have to be scrolled to."""
     house.tell(snapshot)
     live(page, server, sign)
@@ -91,7 +89,7 @@ def test_a_sign_fits_its_screen(
     assert outside == {size: [] for size in SIZES}
 
 
-OUTSIDE = """[...document.querySelectorAll('#part-sign p, #part-sign td, #part-sign th, #part-sign svg')].filter(part => {
+OUTSIDE = """[...document.querySelectorAll('#part-sign :is(p, td, th, svg)')].filter(part => {
     const box = part.getBoundingClientRect();
     return box.left < -1 || box.top < -1 || box.right > innerWidth + 1 || box.bottom > innerHeight + 1;
 }).map(part => part.textContent.trim())"""
