@@ -18,7 +18,7 @@ from controller.ledger.writer import Batch, Writer, create, open_writer
 from controller.meter import BrokenInvariant
 from controller.plan import FloorPlan
 from controller.start import refuse_changes
-from firmware_bridge.messages import MESSAGE_BYTES_MAX, Heartbeat, Hello
+from firmware_bridge.messages import MESSAGE_BYTES_MAX, Heard, Heartbeat, Hello
 
 MADE_BY = "apply"
 BATCH_MESSAGES = 1_000
@@ -64,7 +64,7 @@ class Run:
         if isinstance(message, NotTaken):
             if not message.pulse:
                 self._answers.append({"line": number, "result": "refused", "reason": message.reason.value})
-        elif isinstance(message, Hello | Heartbeat):
+        elif isinstance(message, Hello | Heartbeat | Heard):
             self._floor_of(message.device).hear(message.device, message.boot, at)
         elif message is not None:
             floor = self._floor_of(message.device)

@@ -8,6 +8,7 @@ import asyncio
 import json
 import logging
 import signal
+import sys
 import time
 from collections.abc import Coroutine, Mapping, Sequence
 from functools import partial
@@ -51,8 +52,8 @@ PULSE_S = 1.0
 STUCK_S = 5.0
 """The watchdog is not fed when the writer has been at one batch for longer (SD-02)."""
 CLOSE_S = 1.5
-SIGNS_S = 1.5
-"""READY waits so long for the LED signs to be told (SD-01, DI-01); one that is absent holds nothing up."""
+SIGNS_S = 6.0
+"""READY waits so long for the LED signs to be told (SD-01, DI-01): setting one up takes 5 s. Play does not wait."""
 FRESH_US = 900_000
 """A view of the lines is made anew after this long: a live daemon vouches for it every second."""
 
@@ -359,21 +360,26 @@ class Daemon:
             serving = asyncio.create_task(server.serve(sockets=[socket_]), name="pages")
             host, port = socket_.getsockname()[:2]
             _log.info("pages on http://%s:%s/", host, port)
-        self._ready = True
         self.signs.update(self.snapshot(), clock())
         self.signs.start()
-        await self.signs.told(SIGNS_S)
         for line in self._lines.values():
             line.start()
         if self._mqtt is not None:
             self._mqtt.start()
         ticking = asyncio.create_task(self._tick(), name="ticker")
-        self._notify.say("READY=1")
+        getting_ready = asyncio.create_task(self._get_ready(), name="getting ready")
         stopping = asyncio.create_task(self._stop.wait())
         ended = await asyncio.wait({stopping, ticking, *([serving] if serving else [])}, return_when="FIRST_COMPLETED")
+        getting_ready.cancel()
         await self._end(server, serving, ticking)
         for task in ended[0]:
             task.result()
+
+    async def _get_ready(self) -> None:
+        await self.signs.told(SIGNS_S)
+        self._ready = True
+        self._bump()
+        self._notify.say("READY=1")
 
     async def _end(
         self, server: Server | None, serving: asyncio.Task[None] | None, ticking: asyncio.Task[None]
@@ -422,8 +428,13 @@ def open_books(plan: FloorPlan, path: Path) -> tuple[dict[str, Floor], Board, Re
     return floors, board, reader, writer
 
 
+SWITCH_S = 0.0005
+"""How long the busy loop may keep the interpreter from the writer's thread (Python's own 5 ms starve it)."""
+
+
 async def serve(plan: FloorPlan, wiring: Wiring, config: Path) -> None:
     """Run a daemon until SIGTERM or SIGINT. Raises LedgerError before anything is opened to the floor."""
+    sys.setswitchinterval(SWITCH_S)
     path = file_of(ledger_url(wiring.ledger_url))
     if not path.exists():
         raise LedgerError(f"{path}: no ledger there; make one with `meterctl init --config {config}`")

@@ -219,20 +219,26 @@ class Floor:
 
     def forget(self, durable: int, boots_kept: int = BOOTS_KEPT) -> None:
         """Let go of what the ledger can tell: digests up to entry ``durable`` beyond the latest, and old boots."""
-        spoken: dict[str, list[tuple[int, tuple[str, str]]]] = {}
+        count: dict[str, int] = {}
         for key, boot in self.boots.items():
+            count[key[0]] = count.get(key[0], 0) + 1
             while len(boot.digests) > DIGESTS_KEPT:
                 oldest = next(iter(boot.digests))
                 if boot.digests[oldest][2] > durable:
                     break
                 del boot.digests[oldest]
-            last = max((entry for _, _, entry in boot.digests.values()), default=boot.heard)
-            if last <= durable and not boot.held and key not in self._boots_changed:
-                spoken.setdefault(key[0], []).append((boot.heard, key))
-        for idle in spoken.values():
-            for _, key in sorted(idle)[:-boots_kept]:
-                del self.boots[key]
-                self._boots_elsewhere = True
+        for device in [device for device, boots in count.items() if boots > boots_kept]:
+            self._forget_boots(device, durable, boots_kept)
+
+    def _forget_boots(self, device: str, durable: int, kept: int) -> None:
+        idle = [
+            (boot.heard, key) for key, boot in self.boots.items()
+            if key[0] == device and max(boot.last, boot.heard) <= durable and not boot.held
+            and key not in self._boots_changed
+        ]
+        for _, key in sorted(idle)[:-kept]:
+            del self.boots[key]
+            self._boots_elsewhere = True
 
     # ------------------------------------------------------------------ what the ledger must be asked first
 
@@ -247,9 +253,11 @@ class Floor:
                 asked.append(Asked(message.device, message.boot, message.seq))
         elif message.seq < boot.next and message.seq not in boot.digests:
             asked.append(Asked(message.device, message.boot, message.seq))
-        other = getattr(message, "round_boot", message.boot)
-        if self._boots_elsewhere and other != message.boot and (message.device, other) not in self.boots:
-            asked.append(Asked(message.device, other, None))
+        if self._boots_elsewhere:
+            freed = boot.held.values() if boot is not None and message.seq == boot.next else ()
+            named = {getattr(each, "round_boot", message.boot) for each in (message, *freed)} - {message.boot}
+            unknown = [name for name in sorted(named) if (message.device, name) not in self.boots]
+            asked += [Asked(message.device, name, None) for name in unknown]
         return asked
 
     def remember(self, asked: Asked, told: Recalled) -> None:
@@ -353,6 +361,7 @@ class Floor:
             boot.wagers_total += len(message.wagers)
         boot.digests[message.seq] = (_digest(text), reason, entry.number)
         boot.next = message.seq + 1
+        boot.last = entry.number
         self._boots_changed.add((message.device, message.boot))
         return taken
 

@@ -135,6 +135,8 @@ class Boot:
 
     heard: int
     """The entry by which it was first heard: the order of boots."""
+    last: int = 0
+    """Its latest entry that this process has made; not in the ledger's row."""
     next: int = 1
     newest: int = 0
     """Its newest locked round; 0 before the first."""
@@ -233,11 +235,11 @@ def boot_from(device: str, name: str, made: dict[str, Any]) -> Boot:
     """A boot from its state."""
     return Boot(
         made["heard"],
-        made["next"],
-        made["newest"],
-        made["wagers_total"],
-        {int(seq): read_back(device, name, int(seq), message) for seq, message in made["held"].items()},
-        list(made["faults"]),
+        next=made["next"],
+        newest=made["newest"],
+        wagers_total=made["wagers_total"],
+        held={int(seq): read_back(device, name, int(seq), message) for seq, message in made["held"].items()},
+        faults=list(made["faults"]),
     )
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from controller.plan import FloorPlan
 from controller.refusal import Refusal
-from firmware_bridge.messages import Heartbeat, Hello, Malformed, Unreadable, Up, decode_binary, decode_json
+from firmware_bridge.messages import Heard, Heartbeat, Hello, Malformed, Unreadable, Up, decode_binary, decode_json
 
 EVIDENCE_MAX = 4_000
 """Characters of a malformed message that are kept; a longer one is cut and named by its digest."""
@@ -56,4 +56,4 @@ def from_its_line(message: Up | NotTaken | None, device: str) -> Up | NotTaken |
 
 
 def _is_pulse(message: Up) -> bool:
-    return isinstance(message, Hello | Heartbeat)
+    return isinstance(message, Hello | Heartbeat | Heard)

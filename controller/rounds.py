@@ -67,11 +67,13 @@ def lock(
     table.games += 1
     boot.newest = message.round
     opens = boot.heard >= table.latest_heard
+    closed: tuple[str, ...] = ()
     if opens:
-        close_open(meters, table)
+        closed = close_open(meters, table)
         table.open = Round(message.boot, message.round, table.games, plan, plan_entry, wagers, fed)
         table.latest_heard = boot.heard
-    return Done(table.games, postings, tuple(adds), '"opened":true' if opens else '"opened":false')
+    touched = tuple(dict.fromkeys([*adds, *closed]))
+    return Done(table.games, postings, touched, '"opened":true' if opens else '"opened":false')
 
 
 def _refuse_wager(

@@ -19,6 +19,7 @@ from controller.snapshot import DeviceView, LineState, Note
 from firmware_bridge.messages import (
     Committed,
     Down,
+    Heard,
     Heartbeat,
     Hello,
     Lamp,
@@ -80,6 +81,8 @@ class Unit:
         if isinstance(message, Hello):
             if not retained:
                 self._hello(message)
+        elif isinstance(message, Heard):
+            self._books.hear(message.device, message.boot)
         elif isinstance(message, Heartbeat):
             self._heartbeat(message)
         elif not self._books.take(message, self.answer):

@@ -96,6 +96,13 @@ class Heartbeat(NamedTuple):
     bets: tuple[Bet, ...]
 
 
+class Heard(NamedTuple):
+    """A hello or heartbeat of which only device and boot can be read: the boot has been heard, no more."""
+
+    device: str
+    boot: str
+
+
 class Lock(NamedTuple):
     """Lock-out: these wagers are to be accepted."""
 
@@ -232,5 +239,5 @@ class Playable(NamedTuple):
 
 
 Numbered: TypeAlias = Lock | Count | Hits | Close | Void | Notice | Malformed
-Up: TypeAlias = Hello | Heartbeat | Numbered
+Up: TypeAlias = Hello | Heartbeat | Heard | Numbered
 Down: TypeAlias = Who | Welcome | Layout | Ack | Refused | Fault | Lamps | Playable

@@ -34,6 +34,7 @@ from firmware_bridge.message_types import (
     Count,
     Down,
     Fault,
+    Heard,
     Heartbeat,
     Hello,
     Hit,
@@ -75,6 +76,7 @@ __all__ = [
     "Count",
     "Down",
     "Fault",
+    "Heard",
     "Heartbeat",
     "Hello",
     "Hit",
@@ -217,8 +219,16 @@ def _constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
+class _Digits(str):
+    """A whole number too long for any range, kept as written: the wrong type for every field."""
+
+
+def _whole(digits: str) -> int | _Digits:
+    return int(digits) if len(digits) <= 4_000 else _Digits(digits)
+
+
 _plain = json.JSONDecoder(parse_constant=_constant).raw_decode
-_strict = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant).decode
+_strict = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_int=_whole).decode
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 _compact = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -227,7 +237,10 @@ def _load(data: bytes) -> Any:
     """One strict JSON text; raises ValueError, _DoubledKey or RecursionError."""
     text = data.decode("utf-8")
     if text.startswith("{"):
-        value, end = _plain(text)
+        try:
+            value, end = _plain(text)
+        except ValueError:
+            return _strict(text)
         # Each key has a colon, doubled ones too: as many colons as keys that are left prove that none was doubled.
         if text.count(":") == _keys(value) and (end == len(text) or not text[end:].strip(" \t\r\n")):
             return value
@@ -246,7 +259,7 @@ def _keys(value: dict[str, Any]) -> int:
 
 
 def decode_json(data: bytes) -> Up | Unreadable | None:
-    """The message in one JSON text; None for a hello or heartbeat with something wrong (never answered)."""
+    """The message in one JSON text; None for a pulse that nobody can be named for (never answered)."""
     if len(data) > MESSAGE_BYTES_MAX:
         return Unreadable("too long")
     try:
@@ -281,7 +294,7 @@ def decode_fields(value: dict[str, Any]) -> Up | Unreadable | None:
         try:
             return spec.cls(device, boot, *[field.from_json(value) for field in spec.fields])  # type: ignore[no-any-return]
         except WrongField:
-            return None
+            return Heard(device, boot)
     seq = value.get("seq")
     if type(seq) is not int or not 1 <= seq <= SEQ_MAX:
         return Unreadable("seq is not a number from 1 to 4294967295")
@@ -357,7 +370,7 @@ def content(message: Numbered) -> str:
 def from_content(device: str, boot: str, seq: int, value: dict[str, Any]) -> Numbered:
     """The message whose ``content`` parses to ``value``; raises ValueError when it is none."""
     made = decode_fields(value | {"v": VERSION, "device": device, "boot": boot, "seq": seq})
-    if made is None or isinstance(made, Unreadable | Hello | Heartbeat | Malformed):
+    if made is None or isinstance(made, Unreadable | Hello | Heartbeat | Heard | Malformed):
         raise ValueError(f"no message: {value}")
     return made
 
@@ -388,7 +401,7 @@ def _pack_fields(message: Any, spec: Spec, out: bytearray) -> None:
 
 
 def decode_binary(payload: bytes) -> Up | Unreadable | None:
-    """The device's message in one frame; None for a hello or heartbeat with something wrong (never answered)."""
+    """The device's message in one frame; None for a pulse that nobody can be named for (never answered)."""
     reader = Reader(payload)
     try:
         version, code = reader.byte(), reader.byte()
@@ -409,7 +422,7 @@ def decode_binary(payload: bytes) -> Up | Unreadable | None:
     try:
         values = _unpack_fields(spec.fields, reader)
     except WrongField:
-        return None if pulse else Malformed(device, boot, seq, _hex_text(payload))
+        return Heard(device, boot) if pulse else Malformed(device, boot, seq, _hex_text(payload))
     key = (device, boot, seq) if spec.numbered else (device, boot)
     return _own_boot(spec.cls(*key, *values))  # type: ignore[no-any-return]
 

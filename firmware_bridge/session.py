@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple, TypeAlias, TypeVar
 
-from firmware_bridge.messages import Bet, Down, Heartbeat, Hello, Kept, Up, Who
+from firmware_bridge.messages import Bet, Down, Heard, Heartbeat, Hello, Kept, Up, Who
 from firmware_bridge.outbox import Outbox
 
 State: TypeAlias = Literal["live", "stale", "offline"]
@@ -106,7 +106,7 @@ class Session:
         if isinstance(message, Heartbeat):
             if not retained:
                 self._beat(message)
-        else:
+        elif not isinstance(message, Heard):
             self._count(message.boot, message.seq)
         return self._who(now) if self._must_ask(message.boot) else []
 

@@ -1,4 +1,4 @@
-"""Ledgers for tests: small ones with every kind of entry, messages in a line each, and ``meterctl`` as people call it."""
+"""Ledgers for tests: a small one with every kind of entry, messages in a line each, ``meterctl`` as people call it."""
 
 import copy
 import io
@@ -48,10 +48,10 @@ def lock(seq: int, number: int, *seats: int, device: str = "hub-01", boot: str =
     return said("lock", seq, device, boot, round=number, wagers=wagers)
 
 
-def hit(seq: int, number: int, seat: int, outcome: str, **fields: Any) -> Json:
+def hit(seq: int, number: int, seat: int, outcome: str, device: str = "hub-01", boot: str = "b1") -> Json:
     """One winning hand."""
     hits = [{"seat": seat, "spot": "progressive", "outcome": outcome}]
-    return said("hits", seq, round=number, hits=hits, **fields)
+    return said("hits", seq, device, boot, round=number, hits=hits)
 
 
 def applied(

@@ -39,14 +39,14 @@ def free_port() -> int:
 
 
 class Broker:
-    """A private Mosquitto. ``lasting``: it keeps sessions and retained messages over a restart."""
+    """A private Mosquitto; it keeps sessions and retained messages over a restart, in ``mosquitto.db``."""
 
-    def __init__(self, folder: Path, *, lasting: bool = True) -> None:
-        self.port = free_port()
+    def __init__(self, folder: Path, more: str = "") -> None:
+        self.port, self.folder = free_port(), folder
         self._file = folder / "mosquitto.conf"
         user = "user root\n" if os.geteuid() == 0 else ""
-        kept = f"persistence true\npersistence_location {folder}/\n" if lasting else ""
-        self._file.write_text(f"listener {self.port} 127.0.0.1\nallow_anonymous true\n{user}{kept}")
+        kept = f"persistence true\npersistence_location {folder}/\n"
+        self._file.write_text(f"listener {self.port} 127.0.0.1\nallow_anonymous true\n{user}{kept}{more}\n")
         self._process: subprocess.Popen[bytes] | None = None
 
     async def begin(self) -> None:

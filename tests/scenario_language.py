@@ -6,6 +6,7 @@
                                          before its first message; else 6 seats, paid in their order, any-player
     table PG-01: ACTION                  that table from here on; ``table PG-01 number 3: ...`` gives the message's
                                          number, ``table PG-01 old boot: ...`` sends it from before the last restart
+    the daemon restarts                  from what its book holds
     ACTION                               of the same table
         seats 1 2 3 wager [$5.00] [on SPOT ...] [; seat 4 wagers ...] [in 20 games]
         nobody wagers | closes | voids | counts 4 chips | restarts | reports door-open | sends it again
@@ -151,6 +152,7 @@ _HIT = r"(later )?seat (\d+) (hits|holds) (\S+)(?: on (\S+))?(?: in the game of 
 _CHECK: list[tuple[str, Callable[..., None]]] = [
     (r"table (\S+) has (\d+) seats(?:, paid ([\d ]+))?(?:, envy (\S+))?(?:, (\d+) decks)?", _has),
     (r"((?:posted|held|duplicate|(?:refused|fault): [a-z-]+)(?: \| posted| \| refused: [a-z-]+)*)", _result),
+    (r"the daemon restarts", lambda house: house.engine.restart()),
     (r"no award", lambda house: _awards(house, [])),
     (r"no envy", lambda house: _envy(house, [])),
     (r"accepted (\d+)(?:, difference (-?\d+))?", _accepted),

@@ -26,6 +26,8 @@ class Unit:
         self.device, self.boot = device, boot
         self.heard: list[Down | Unreadable] = []
         self.last_seq = self.wagers_total = 0
+        self.keeps_from = 0
+        """The first number that its hellos say it keeps; 0: none."""
         self.bets: tuple[messages.Bet, ...] = ()
         self._beating: asyncio.Task[None] | None = None
 
@@ -47,8 +49,11 @@ class Unit:
 
     def live(self, every_s: float = 0.5) -> None:
         """Say hello, then a heartbeat every now and then, and hello again when asked."""
-        self.hello((self.boot, self.last_seq + 1, self.last_seq + 1))
+        self._greet()
         self.keep_beating(every_s)
+
+    def _greet(self) -> None:
+        self.hello((self.boot, self.keeps_from or self.last_seq + 1, self.last_seq + 1))
 
     def keep_beating(self, every_s: float = 0.5) -> None:
         """A heartbeat every now and then, and hello when asked."""
@@ -60,7 +65,7 @@ class Unit:
             self.beat()
             if self.count(messages.Who) > asked:
                 asked = self.count(messages.Who)
-                self.hello((self.boot, self.last_seq + 1, self.last_seq + 1))
+                self._greet()
             await asyncio.sleep(every_s)
 
     def lock(self, seq: int, seats: Sequence[int] = (1,), *, round_: int | None = None, cents: int = 500) -> None:

@@ -18,6 +18,8 @@ from random_play import Evening
 LONG = os.environ.get("PMC_CAMPAIGN") == "long"
 EVENINGS, LINES = (20_000, 300) if LONG else (160, 150)
 BLOCKS = 8
+TIMES = (0, 36_000_000_000, 39_600_000_000)
+"""In New York: an evening, 05:00 of the same gaming day, and 06:00, when the next one begins."""
 
 Json = dict[str, Any]
 
@@ -51,7 +53,8 @@ def play_evening(seed: int) -> None:
     """One evening; the first answer or balance that differs fails it."""
     rng = Random(seed)
     floor = random_floor(rng)
-    oracle, engine = Oracle(*floor), Engine(plan_of(floor))
+    at = rng.choice(TIMES)
+    oracle, engine = Oracle(*floor, at=at), Engine(plan_of(floor), at)
     evening = Evening(rng, oracle, wrong=rng.choice((0, 0.05, 0.3)))
     for place in range(LINES):
         if place % 11 == 5:
@@ -191,3 +194,22 @@ def test_a_held_hit_finds_its_round_although_the_floor_has_forgotten_that_rounds
     engine.forget()
     freed = of_hub_3("b1", 1, notice)
     assert engine.take(freed) == oracle.take(freed)
+
+
+@pytest.mark.parametrize("closing", [
+    {"type": "lock", "round": 3, "wagers": []}, {"type": "close", "round": 1}, {"type": "lock", "round": 3, "wagers": [
+        {"seat": 2, "spot": "progressive", "cents": 100}]},
+], ids=["an empty lock", "a close", "the next lock"])
+def test_what_was_kept_for_a_closed_round_does_not_come_back_with_a_restart(closing: Json) -> None:
+    """The next round's first hit is settled from the meter as it stands then, not from the round before."""
+    floor = contract_floor()
+    oracle, engine = Oracle(*floor), Engine(plan_of(floor))
+    wagers = [{"seat": 1, "spot": "progressive", "cents": 100}]
+    hits = [{"seat": 1, "spot": "progressive", "outcome": "five-aces"}]
+    for seq, said in enumerate([{"type": "lock", "round": 1, "wagers": wagers},
+                                {"type": "hits", "round": 1, "hits": hits}, closing], 1):
+        assert engine.take(of_hub_3("b1", seq, said)) == oracle.take(of_hub_3("b1", seq, said))
+    engine.restart()
+    for seq, said in enumerate([{"type": "lock", "round": 5, "wagers": wagers},
+                                {"type": "hits", "round": 5, "hits": hits}], 4):
+        assert engine.take(of_hub_3("b1", seq, said)) == oracle.take(of_hub_3("b1", seq, said))
