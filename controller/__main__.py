@@ -4,7 +4,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from controller.daemon import VERSION, run
+from controller.daemon import VERSION
+from controller.service import run
 
 
 def main() -> None:

@@ -5,37 +5,27 @@ ledger's writer (``controller.books``).
 """
 
 import asyncio
-import json
 import logging
-import signal
-import sys
 import time
 from collections.abc import Coroutine, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version as package_version
 from itertools import takewhile
-from pathlib import Path
 from typing import Any
 
 from controller import log
 from controller.board import Board
-from controller.board_reader import read_board
 from controller.books import Books
-from controller.config import ConfigError, load
-from controller.floor import Floor
 from controller.intake import NotTaken, from_its_line, read_frame, read_json
-from controller.ledger.place import HeldLedger, LedgerError, file_of, ledger_url
+from controller.ledger.place import file_of, ledger_url
 from controller.ledger.reader import Reader
-from controller.ledger.verify import BadEntry, verify_tail
-from controller.ledger.writer import Writer, open_writer
 from controller.listing import latest_awards, log_entry
 from controller.metrics import Stats
 from controller.notify import Notify
-from controller.plan import Environment, FloorPlan
+from controller.plan import FloorPlan
 from controller.sign import Shown
 from controller.signs import Signs
 from controller.snapshot import Note, Snapshot
-from controller.start import refuse_changes
 from controller.units import Strays, Unit, Wire
 from controller.web.app import create_app
 from controller.web.models import award
@@ -57,12 +47,19 @@ SIGNS_S = 6.0
 FRESH_US = 900_000
 """A view of the lines is made anew after this long: a live daemon vouches for it every second."""
 
+VERSION = package_version("progressive-meter-controller")
+
 _log = logging.getLogger("meterd")
 
 
 def clock() -> int:
     """UTC microseconds."""
     return time.time_ns() // 1_000
+
+
+def timer() -> float:
+    """Seconds of a clock that never goes back."""
+    return time.monotonic()
 
 
 class Daemon:
@@ -81,7 +78,7 @@ class Daemon:
         self._snapshot_of = -1
         self._started_at = clock()
         self._notify = Notify.from_environment()
-        self._units = {table.device: Unit(table, books, board, time.monotonic) for table in plan.tables.values()}
+        self._units = {table.device: Unit(table, books, board, timer) for table in plan.tables.values()}
         self.strays = Strays(stats)
         self._lines = {line.id: self._serial_line(line) for line in wiring.lines}
         self._device_of_line = {line.id: line.device for line in wiring.lines}
@@ -92,6 +89,7 @@ class Daemon:
             for device in self._units:
                 self._wires[f"mqtt/{device}"] = Wire("mqtt", partial(self._send_json, device))
         self.signs = Signs(plan, wiring, clock, self._publish_meter)
+        self._last_beat: dict[str, tuple[bytes, Up | NotTaken | None]] = {}
         self._sessions_lost = 0
         self._ready = False
         self._closed = self._why_closed()
@@ -132,7 +130,13 @@ class Daemon:
 
     def _frame(self, line: str, payload: bytes) -> None:
         device = self._device_of_line[line]
-        self._message(line, device, from_its_line(read_frame(self.plan, payload), device), self._wires[line])
+        # A quiet table says the same, byte for byte, every second: it is read once.
+        known, message = self._last_beat.get(line, (b"", None))
+        if payload != known:
+            message = from_its_line(read_frame(self.plan, payload), device)
+            if isinstance(message, Heartbeat):
+                self._last_beat[line] = (payload, message)
+        self._message(line, device, message, self._wires[line])
 
     def _payload(self, device: str, payload: bytes, retained: bool) -> None:
         line = f"mqtt/{device}"
@@ -280,12 +284,12 @@ class Daemon:
 
     # ------------------------------------------------------------------ the ticker
 
-    def _look(self) -> None:
-        """Look at every line: what has changed is told to its unit and to people."""
+    def _look(self, *, at_all: bool = True) -> None:
+        """Look at the units, or at those heard since the last look: what has changed is told to them and to people."""
         changed = False
         for unit in self._units.values():
             yes, why = unit.playable_seen
-            if unit.look():
+            if (at_all or unit.heard_since) and unit.look():
                 changed = True
                 unit.pulse(always=False)
                 if unit.playable_seen != (yes, why):
@@ -305,16 +309,16 @@ class Daemon:
         pulse_at = 0.0
         signs_of = -1
         while not self._stop.is_set():
-            now = time.monotonic()
-            self._look()
+            now = timer()
             due = now >= pulse_at
+            self._look(at_all=due)
             if due:
                 pulse_at = now + PULSE_S
                 self._each_second()
-            if due or self._version != signs_of or self._signs_move():
-                if self.signs.update(self.snapshot(), clock()):
-                    self._bump()
+            if due or self._version != signs_of or self.signs.moving:
                 signs_of = self._version
+                if self.signs.update(self.snapshot(), signs_of, clock()):
+                    self._bump()
             await asyncio.sleep(TICK_S)
 
     def _each_second(self) -> None:
@@ -324,14 +328,10 @@ class Daemon:
         self._sizes()
         self._merge.say_left_out()
 
-    def _signs_move(self) -> bool:
-        shown = [meter for sign in self.signs.shown.values() for meter in sign.meters]
-        return any(meter.amount_cents != meter.pace.target_cents for meter in shown)
-
     def _watch(self) -> None:
         """Feed the watchdog: this loop is alive, and the writer makes progress."""
         if self._books.stuck_s() < STUCK_S:
-            now = time.monotonic()
+            now = timer()
             live = len([unit for unit in self._units.values() if unit.session.state(now) == "live"])
             trouble = self._books.trouble or self._stopped()
             status = f"{live} of {len(self._units)} tables live; {trouble or 'books open'}"
@@ -360,7 +360,7 @@ class Daemon:
             serving = asyncio.create_task(server.serve(sockets=[socket_]), name="pages")
             host, port = socket_.getsockname()[:2]
             _log.info("pages on http://%s:%s/", host, port)
-        self.signs.update(self.snapshot(), clock())
+        self.signs.update(self.snapshot(), self._version, clock())
         self.signs.start()
         for line in self._lines.values():
             line.start()
@@ -406,92 +406,3 @@ class Daemon:
         await asyncio.wait({ticking}, timeout=0.1)
         self._merge.say_left_out(all_of_it=True)
         _log.info("stopped")
-
-
-VERSION = package_version("progressive-meter-controller")
-
-
-def open_books(plan: FloorPlan, path: Path) -> tuple[dict[str, Floor], Board, Reader, Writer]:
-    """Everything of a ledger that a daemon needs, after its checks; raises LedgerError and leaves it untouched."""
-    reader = Reader(path)
-    refuse_changes(reader, plan)
-    if plan.environment is Environment.PRODUCTION and reader.origin().made_by != "init":
-        raise LedgerError(f"{path}: a production ledger is made by `meterctl init`, this one was not")
-    try:
-        verify_tail(path)
-    except BadEntry as bad:
-        raise LedgerError(f"{path}: {bad}; run `meterctl verify`, and restore a backup") from bad
-    floors = {book: reader.floor(plan, book) for book in plan.books}
-    board = read_board(reader, plan)
-    writer = open_writer(path, reader.heads())
-    writer.probe()
-    return floors, board, reader, writer
-
-
-SWITCH_S = 0.0005
-"""How long the busy loop may keep the interpreter from the writer's thread (Python's own 5 ms starve it)."""
-
-
-async def serve(plan: FloorPlan, wiring: Wiring, config: Path) -> None:
-    """Run a daemon until SIGTERM or SIGINT. Raises LedgerError before anything is opened to the floor."""
-    sys.setswitchinterval(SWITCH_S)
-    path = file_of(ledger_url(wiring.ledger_url))
-    if not path.exists():
-        raise LedgerError(f"{path}: no ledger there; make one with `meterctl init --config {config}`")
-    held = HeldLedger(path, "meterd", time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
-    try:
-        floors, board, reader, writer = open_books(plan, path)
-        stats = Stats()
-        merge = log.set_up(
-            time.monotonic, lambda count: setattr(stats, "log_suppressed", stats.log_suppressed + count))
-        _log.info("meterd %s, site %s (%s), configuration %s", VERSION, plan.site, plan.environment.value, plan.hash)
-        _log.info("ledger %s: %s", path, ", ".join(f"book {b} at entry {f.number}" for b, f in floors.items()))
-        changed: list[Any] = []
-        books = Books(plan, floors, board, reader, writer, stats, clock, time.monotonic,
-                      lambda: changed[0].books_changed() if changed else None)
-        for book, floor in floors.items():
-            if reader.config_entry(book)[1]["hash"] != plan.hash:
-                books.enter(book, lambda one, at: one.configure(plan, at))
-                _log.info("book %s: the configuration has changed; it is entry %d", book, floor.number)
-        daemon = Daemon(plan, wiring, books, board, reader, stats, merge)
-        changed.append(daemon)
-        loop = asyncio.get_running_loop()
-        for signal_number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(signal_number, daemon.end)
-        await daemon.run()
-        # A writer that hangs keeps its connection and the ledger's lock until the process is gone.
-        if not books.stuck_s():
-            writer.close()
-            reader.close()
-            held.close()
-    except LedgerError:
-        held.close()
-        raise
-
-
-def _tell_configuration(plan: FloorPlan) -> None:
-    """The effective configuration heads the log: a line for each of its parts."""
-    for part, found in plan.document.items():
-        for one in found if isinstance(found, list | tuple) else [found]:
-            written = json.dumps(one, sort_keys=True, default=dict)
-            _log.info("configuration: %s: %s", part, written, extra=log.WHOLE)
-
-
-def run(config: Path) -> int:
-    """Run ``meterd`` with a configuration file; returns its exit code: 0 ended, 2 configuration, 3 ledger."""
-    log.set_up(time.monotonic)
-    try:
-        plan, wiring = load(config)
-    except ConfigError as wrong:
-        _log.error("the configuration cannot be used:\n%s", wrong)
-        return 2
-    _tell_configuration(plan)
-    try:
-        asyncio.run(serve(plan, wiring, config))
-    except LedgerError as wrong:
-        _log.error("%s", wrong)
-        return 3
-    except OSError as wrong:
-        _log.error("a port cannot be opened: %s", wrong)
-        return 2
-    return 0

@@ -5,6 +5,7 @@ Pages read ``shown``; everything comes from one pure function of the durable sna
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from controller.not_live import alpha_line
 from controller.plan import FloorPlan
@@ -39,6 +40,7 @@ class Signs:
         self._told: dict[str, bytes] = {}
         self._told_at: dict[str, int] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._version = -1
 
     def start(self) -> None:
         """Begin to drive the LED lines; call on the running loop."""
@@ -53,11 +55,23 @@ class Signs:
                 return
             await asyncio.sleep(0.02)
 
-    def update(self, snapshot: Snapshot, now: int) -> bool:
-        """Decide what every sign shows now and tell those that are driven; True when a page's content changed."""
-        changed = False
+    @property
+    def moving(self) -> bool:
+        """Whether an amount is on its way up."""
+        return any(_moves(shown) for shown in self.shown.values())
+
+    def update(self, snapshot: Snapshot, version: int, now: int) -> bool:
+        """Decide what every sign shows now and tell those that are driven; True when a page's content changed.
+
+        ``version``: of the snapshot's content; while it stays the same, only what time changes is decided anew.
+        """
+        changed, same = False, version == self._version
+        self._version = version
         for name, sign in self._plans.items():
             before = self.shown.get(name)
+            if same and before is not None and before.live and before.win is None and not _moves(before):
+                self.shown[name] = replace(before, at=snapshot.at)
+                continue
             made = show(sign, snapshot, now, before if sign.kind is SignKind.PAGE else None)
             changed |= before is None or _content(before) != _content(made)
             self.shown[name] = made
@@ -94,6 +108,10 @@ class Signs:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _moves(shown: Shown) -> bool:
+    return any(meter.amount_cents != meter.pace.target_cents for meter in shown.meters)
 
 
 def _content(shown: Shown) -> tuple[object, ...]:

@@ -64,6 +64,8 @@ class Unit:
         """Whether the books have answered something since the last pulse."""
         self.playable_seen = (False, OFFLINE)
         """Whether the table may play, and why not, at the last look."""
+        self.heard_since = False
+        """Whether it was heard since the last look."""
         self._told: Playable | None = None
         self._told_lamps: tuple[object, ...] = ()
         self._fault_until = 0.0
@@ -73,7 +75,7 @@ class Unit:
 
     def heard(self, wire: Wire, message: Up, at: int, *, retained: bool = False) -> None:
         """A message of this unit, on a wire that is its own. ``at``: UTC microseconds, for people."""
-        now = self._timer()
+        now, self.heard_since = self._timer(), True
         if not retained:
             self.wire, self.heard_at = wire, at
         for asked in self.session.heard(wire.name, message, now, retained=retained):
@@ -212,7 +214,7 @@ class Unit:
 
     def look(self) -> bool:
         """Whether what people see of this unit has changed since the last look."""
-        session = self.session
+        session, self.heard_since = self.session, False
         line, state = self.wire.name if self.wire else "", session.state(self._timer())
         self.playable_seen = self.playable()
         seen = (line, state, self.playable_seen, session.boot, session.firmware, session.bets)

@@ -42,7 +42,7 @@ def learned(path: Path, messages: list[Json], together: int) -> Board:
 
 def views(board: Board) -> tuple[object, ...]:
     """Everything that people see of it."""
-    return (board.meters, board.tables, board.awards, set(board.envy), board.notes, board.awards_pending,
+    return (board.meters, board.tables, set(board.awards), set(board.envy), board.notes, board.awards_pending,
             board.stopped, board.entries)
 
 

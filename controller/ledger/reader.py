@@ -13,8 +13,9 @@ from controller.config import ConfigError, build
 from controller.floor import BOOTS_KEPT, Asked, Floor, Recalled
 from controller.floor_state import StateRow, plan_entries, read_back
 from controller.journal import Entry, Posting
+from controller.ledger import schema
 from controller.ledger.place import LedgerError, inspect_file, reading_engine
-from controller.ledger.schema import SELDOM, entry, posting, state
+from controller.ledger.schema import entry, posting, state
 from controller.plan import FloorPlan
 from firmware_bridge.messages import Numbered, content
 
@@ -87,14 +88,18 @@ class Reader:
 
     def config_entry(self, book: str, number: int | None = None) -> tuple[int, dict[str, Any]]:
         """The latest config entry of a book (or that one): its number and body."""
-        query = select(entry.c.number, entry.c.body).where(entry.c.book == book, entry.c.kind == "config", SELDOM)
-        if number is not None:
-            query = query.where(entry.c.number == number)
         with self._connected() as connection:
-            row = connection.execute(query.order_by(entry.c.number.desc()).limit(1)).one_or_none()
+            if number is None:
+                number = next(iter(self._latest_of(connection, book, ("config",), 1)), 0)
+            query = select(entry.c.number, entry.c.body).where(entry.c.book == book, entry.c.kind == "config")
+            row = connection.execute(query.where(entry.c.number == number)).one_or_none()
             if row is None:
                 raise LedgerError(f"{self._path}: book {book} has no configuration entry; restore a backup")
             return row[0], json.loads(row[1])
+
+    def _latest_of(self, connection: Connection, book: str, kinds: tuple[str, ...], latest: int) -> list[int]:
+        query = schema.latest_seldom(self._engine.dialect)
+        return list(connection.scalars(query, {"book": book, "kinds": list(kinds), "latest": latest}))
 
     def plan(self, book: str) -> FloorPlan:
         """The floor plan of a book's latest config entry."""
@@ -167,16 +172,16 @@ class Reader:
     ) -> list[Entry]:
         """Entries of a book with their postings, newest first, at most ``latest``.
 
-        ``kinds``: only these, each one of the ``SELDOM``; ``numbers``: only those with these numbers.
+        ``kinds``: only these, each one of the seldom ones; ``numbers``: only those with these numbers.
         """
         query = select(*entry.c[:11]).where(entry.c.book == book)
         if before is not None:
             query = query.where(entry.c.number < before)
-        if kinds:
-            query = query.where(entry.c.kind.in_(kinds), SELDOM)
-        if numbers is not None:
-            query = query.where(entry.c.number.in_(numbers))
         with self._connected() as connection:
+            if kinds:
+                numbers = self._latest_of(connection, book, kinds, latest)
+            if numbers is not None:
+                query = query.where(entry.c.number.in_(numbers))
             rows = connection.execute(query.order_by(entry.c.number.desc()).limit(latest)).all()
             lines = connection.execute(
                 select(*posting.c[1:]).where(posting.c.book == book, posting.c.entry.in_([row[1] for row in rows]))

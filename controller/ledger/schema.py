@@ -16,7 +16,9 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
+    TextClause,
     UniqueConstraint,
+    bindparam,
     inspect,
     text,
 )
@@ -48,8 +50,7 @@ entry = Table(
 
 SELDOM = text("kind NOT IN ('lock', 'count', 'close', 'held', 'heard')")
 """The kinds that are looked for by kind, from the newest; the same text in the index and in its queries."""
-Index("entry_seldom", entry.c.book, entry.c.kind, entry.c.number, sqlite_where=SELDOM, postgresql_where=SELDOM)
-
+Index("entry_seldom", entry.c.book, entry.c.number, entry.c.kind, sqlite_where=SELDOM, postgresql_where=SELDOM)
 posting = Table(
     "posting",
     metadata,
@@ -101,6 +102,18 @@ def version_of(connection: Connection) -> int:
     if not inspect(connection).has_table("migration"):
         return 0
     return max(connection.scalars(migration.select()), default=0)
+
+
+def latest_seldom(dialect: Dialect) -> TextClause:
+    """The numbers of a book's latest entries of some seldom kinds (``book``, ``kinds``, ``latest``), newest first.
+
+    SQLite by itself would rather read every entry from the newest on: the index is named.
+    """
+    by = " INDEXED BY entry_seldom" if dialect.name == "sqlite" else ""
+    made = text(
+        f"SELECT number FROM entry{by} WHERE book = :book AND kind IN :kinds AND {SELDOM.text} "  # noqa: S608 (our text)
+        "ORDER BY number DESC LIMIT :latest")
+    return made.bindparams(bindparam("kinds", expanding=True))
 
 
 def insert_text(table: Table, dialect: Dialect, rows: int = 1, *, replace: bool = False) -> str:

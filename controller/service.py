@@ -1,0 +1,120 @@
+"""``meterd`` as a service: configuration, ledger and daemon opened in their order, and the exit codes.
+
+Everything that can be refused is refused before a port, a broker or a page is opened (design sections 8 and 9).
+"""
+
+import asyncio
+import json
+import logging
+import signal
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from controller import log
+from controller.board import Board
+from controller.board_reader import read_board
+from controller.books import Books
+from controller.config import ConfigError, load
+from controller.daemon import VERSION, Daemon, clock, timer
+from controller.floor import Floor
+from controller.ledger.place import HeldLedger, LedgerError, file_of, ledger_url
+from controller.ledger.reader import Reader
+from controller.ledger.verify import BadEntry, verify_tail
+from controller.ledger.writer import Writer, open_writer
+from controller.metrics import Stats
+from controller.plan import Environment, FloorPlan
+from controller.start import refuse_changes
+from controller.wiring import Wiring
+
+SWITCH_S = 0.0005
+"""How long the busy loop may keep the interpreter from the writer's thread (Python's own 5 ms starve it)."""
+
+_log = logging.getLogger("meterd")
+
+
+def _now() -> str:
+    return datetime.fromtimestamp(clock() // 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def open_books(plan: FloorPlan, path: Path) -> tuple[dict[str, Floor], Board, Reader, Writer]:
+    """Everything of a ledger that a daemon needs, after its checks; raises LedgerError and leaves it untouched."""
+    reader = Reader(path)
+    refuse_changes(reader, plan)
+    if plan.environment is Environment.PRODUCTION and reader.origin().made_by != "init":
+        raise LedgerError(f"{path}: a production ledger is made by `meterctl init`, this one was not")
+    try:
+        verify_tail(path)
+    except BadEntry as bad:
+        raise LedgerError(f"{path}: {bad}; run `meterctl verify`, and restore a backup") from bad
+    floors = {book: reader.floor(plan, book) for book in plan.books}
+    board = read_board(reader, plan)
+    writer = open_writer(path, reader.heads())
+    writer.probe()
+    return floors, board, reader, writer
+
+
+async def serve(plan: FloorPlan, wiring: Wiring, config: Path) -> None:
+    """Run a daemon until SIGTERM or SIGINT. Raises LedgerError before anything is opened to the floor."""
+    sys.setswitchinterval(SWITCH_S)
+    path = file_of(ledger_url(wiring.ledger_url))
+    if not path.exists():
+        raise LedgerError(f"{path}: no ledger there; make one with `meterctl init --config {config}`")
+    held = HeldLedger(path, "meterd", _now())
+    try:
+        floors, board, reader, writer = open_books(plan, path)
+        stats = Stats()
+        merge = log.set_up(
+            timer, lambda count: setattr(stats, "log_suppressed", stats.log_suppressed + count))
+        _log.info("meterd %s, site %s (%s), configuration %s", VERSION, plan.site, plan.environment.value, plan.hash)
+        _log.info("ledger %s: %s", path, ", ".join(f"book {b} at entry {f.number}" for b, f in floors.items()))
+        changed: list[Any] = []
+        books = Books(plan, floors, board, reader, writer, stats, clock, timer,
+                      lambda: changed[0].books_changed() if changed else None)
+        for book, floor in floors.items():
+            if reader.config_entry(book)[1]["hash"] != plan.hash:
+                books.enter(book, lambda one, at: one.configure(plan, at))
+                _log.info("book %s: the configuration has changed; it is entry %d", book, floor.number)
+        daemon = Daemon(plan, wiring, books, board, reader, stats, merge)
+        changed.append(daemon)
+        loop = asyncio.get_running_loop()
+        for signal_number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(signal_number, daemon.end)
+        await daemon.run()
+        # A writer that hangs keeps its connection and the ledger's lock until the process is gone.
+        if not books.stuck_s():
+            writer.close()
+            reader.close()
+            held.close()
+    except LedgerError:
+        held.close()
+        raise
+
+
+def _tell_configuration(plan: FloorPlan) -> None:
+    """The effective configuration heads the log: a line for each of its parts."""
+    for part, found in plan.document.items():
+        for one in found if isinstance(found, list | tuple) else [found]:
+            written = json.dumps(one, sort_keys=True, default=dict)
+            _log.info("configuration: %s: %s", part, written, extra=log.WHOLE)
+
+
+def run(config: Path) -> int:
+    """Run ``meterd`` with a configuration file; returns its exit code: 0 ended, 2 configuration, 3 ledger."""
+    log.set_up(timer)
+    try:
+        plan, wiring = load(config)
+    except ConfigError as wrong:
+        _log.error("the configuration cannot be used:\n%s", wrong)
+        return 2
+    _tell_configuration(plan)
+    try:
+        asyncio.run(serve(plan, wiring, config))
+    except LedgerError as wrong:
+        _log.error("%s", wrong)
+        return 3
+    except OSError as wrong:
+        _log.error("a port cannot be opened: %s", wrong)
+        return 2
+    return 0
