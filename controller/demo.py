@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from controller.config import load
@@ -27,6 +27,7 @@ FOLDER = Path("var/demo")
 PACE_S = 0.7
 HIT_RATE = 0.04
 END_S = 4.0
+READY_S = 30.0
 
 _METER = """
 [[meter]]
@@ -108,7 +109,7 @@ def start_broker(folder: Path, port: int) -> "subprocess.Popen[bytes]":
     settings = folder / "mosquitto.conf"
     user = "user root\n" if os.geteuid() == 0 else ""
     settings.write_text(
-        f"listener {port} 127.0.0.1\nallow_anonymous true\n{user}persistence true\n"
+        f"listener {port} 127.0.0.1\nallow_anonymous true\nset_tcp_nodelay true\n{user}persistence true\n"
         f"persistence_location {folder.absolute()}/\nlog_type error\n")
     with (folder / "mosquitto.log").open("ab") as log:
         return subprocess.Popen([program, "-c", str(settings)], stdout=log, stderr=log, start_new_session=True)
@@ -131,37 +132,49 @@ async def _units(folder: Path, broker: int, stop: asyncio.Event) -> None:
         simulate(device, 6, target, pace=PACE_S, hit_rate=HIT_RATE, stop=stop) for device, target in targets.items()))
 
 
-async def _until_stopped(daemon: "subprocess.Popen[bytes]", folder: Path, broker: int) -> int:
+async def _run(
+    folder: Path, daemon: Callable[[], "subprocess.Popen[bytes]"], broker: int, pages: int, greeting: str
+) -> int:
+    """Tables first and last, so that meterd finds every line; in between, everything until Ctrl-C."""
     asked, stop = asyncio.Event(), asyncio.Event()
-    loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, asked.set)
+        asyncio.get_running_loop().add_signal_handler(number, asked.set)
     units = asyncio.create_task(_units(folder, broker, stop))
+    meterd = daemon()
+    died = asyncio.create_task(asyncio.to_thread(meterd.wait))
     waiting = asyncio.create_task(asked.wait())
-    died = asyncio.create_task(asyncio.to_thread(daemon.wait))
-    await asyncio.wait({waiting, died, units}, return_when=asyncio.FIRST_COMPLETED)
-    early = not asked.is_set()
+    ready = asyncio.create_task(_answers(pages))
+    await asyncio.wait({ready, waiting, died, units}, return_when=asyncio.FIRST_COMPLETED, timeout=READY_S)
+    if ready.done():
+        print(f"{greeting}\n{_addresses(pages)}", flush=True)
+        await asyncio.wait({waiting, died, units}, return_when=asyncio.FIRST_COMPLETED)
+    by_itself = not asked.is_set()
     print("\nEnding ...", flush=True)
-    if daemon.poll() is None:
-        daemon.terminate()
-    await asyncio.wait({died}, timeout=END_S)
-    if daemon.poll() is None:
-        daemon.kill()
-    # The tables go last: a table that leaves first would be a fault in the daemon's log.
+    await asyncio.to_thread(_end, meterd)
     stop.set()
     await asyncio.wait({units}, timeout=1.0)
-    if units.done() and units.exception() is not None:
+    for task in (ready, waiting, units):
+        task.cancel()
+    code = await died
+    if not by_itself:
+        return code
+    if units.done() and not units.cancelled() and units.exception() is not None:
         print(f"The simulated tables ended: {units.exception()}", file=sys.stderr)
-        return 1
-    units.cancel()
-    waiting.cancel()
-    if early:
-        print(f"meterd ended by itself; see {FOLDER / 'meterd.log'}", file=sys.stderr)
-        return 1
-    return int(await died)
+    print((FOLDER / "meterd.log").read_text(errors="replace"), file=sys.stderr)
+    return code or 1
 
 
-def _greeting(pages: int) -> str:
+async def _answers(pages: int) -> None:
+    """Return once the pages answer."""
+    while True:
+        with contextlib.suppress(OSError):
+            _, writer = await asyncio.open_connection("127.0.0.1", pages)
+            writer.close()
+            return
+        await asyncio.sleep(0.1)
+
+
+def _addresses(pages: int) -> str:
     base = f"http://127.0.0.1:{pages}"
     return "\n".join([
         "", "  The demo floor is running (TRAINING: no real money).", "",
@@ -184,16 +197,6 @@ def _end(program: "subprocess.Popen[bytes]") -> None:
         program.wait()
 
 
-def _wait_ready(pages: int, daemon: "subprocess.Popen[bytes]") -> bool:
-    for _ in range(150):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", pages), timeout=1):
-            return True
-        if daemon.poll() is not None:
-            return False
-        time.sleep(0.1)
-    return False
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the demo; ``argv``: an optional pages port."""
     arguments = list(sys.argv[1:] if argv is None else argv)
@@ -207,20 +210,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     except LedgerError as wrong:
         print(wrong, file=sys.stderr)
         return 3
-    # Until the loop runs, Ctrl-C and SIGTERM end it alike, and nothing that was begun is left behind.
+    greeting = "A new ledger was made." if made else "Going on from the ledger of last time."
+    # Outside of the loop, Ctrl-C and SIGTERM end it alike, and nothing that was begun is left behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as begun:
         begun.callback(_end, start_broker(FOLDER, broker))
-        with (FOLDER / "meterd.log").open("wb") as log:
-            daemon = subprocess.Popen(
-                [sys.executable, "-m", "controller", "--config", str(config)], stderr=log, start_new_session=True)
-        begun.callback(_end, daemon)
-        if not _wait_ready(pages, daemon):
-            print((FOLDER / "meterd.log").read_text(errors="replace"), file=sys.stderr)
-            return daemon.poll() or 1
-        print("A new ledger was made." if made else "Going on from the ledger of last time.")
-        print(_greeting(pages), flush=True)
-        return asyncio.run(_until_stopped(daemon, FOLDER.absolute(), broker))
+
+        def daemon() -> "subprocess.Popen[bytes]":
+            with (FOLDER / "meterd.log").open("wb") as log:
+                made = subprocess.Popen(
+                    [sys.executable, "-m", "controller", "--config", str(config)], stderr=log, start_new_session=True)
+            begun.callback(_end, made)
+            return made
+
+        return asyncio.run(_run(FOLDER.absolute(), daemon, broker, pages, greeting))
     return 0
 
 

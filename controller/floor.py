@@ -26,7 +26,6 @@ from controller.floor_state import (
     written,
 )
 from controller.journal import RULES_VERSION, Entry, Posting, post
-from controller.meter import BrokenInvariant
 from controller.money import MICROCENTS_PER_CENT
 from controller.plan import FloorPlan
 from controller.refusal import Refusal
@@ -233,8 +232,7 @@ class Floor:
     def _forget_boots(self, device: str, durable: int, kept: int) -> None:
         idle = [
             (boot.heard, key) for key, boot in self.boots.items()
-            if key[0] == device and max(boot.last, boot.heard) <= durable and not boot.held
-            and key not in self._boots_changed
+            if key[0] == device and max(boot.last, boot.heard) <= durable and key not in self._boots_changed
         ]
         for _, key in sorted(idle)[:-kept]:
             del self.boots[key]
@@ -307,11 +305,10 @@ class Floor:
 
     def _repeated(self, boot: Boot, message: Numbered, at: int) -> Taken:
         known = boot.digests.get(message.seq)
-        if known is None:
-            raise BrokenInvariant(f"{message.device}/{message.boot} {message.seq}: posted, but not in the ledger")
         digest = _digest(content(message))
-        if known[0] == digest:
+        if known is not None and known[0] == digest:
             return Taken(message.device, message.boot, message.seq, "duplicate", first=known[1])
+        # One that the ledger does not know was given up as lost, and people accepted that: evidence, never a wager.
         return self._fault(boot, message, digest, at)._replace(posted_before=True)
 
     def _fault(self, boot: Boot, message: Numbered, digest: bytes, at: int) -> Taken:
@@ -333,7 +330,8 @@ class Floor:
             reason = Refusal.TOO_FAR_AHEAD.value
             return Taken(message.device, message.boot, message.seq, "refused", reason, meters=())
         boot.held[message.seq] = message
-        self._enter_of("held", message, at, {"message": written(message), "seq": message.seq}, keyed=False)
+        kept = {"message": written(message), "seq": message.seq}
+        boot.last = self._enter_of("held", message, at, kept, keyed=False).number
         self._boots_changed.add((message.device, message.boot))
         return Taken(message.device, message.boot, message.seq, "held")
 
@@ -438,7 +436,7 @@ class Floor:
         self._tables_changed.add(table.plan.id)
         self._boots_changed.add((device, loss["boot"]))
         if loss["kind"] == "difference":
-            boot.wagers_total = loss["theirs"]
+            boot.wagers_total += loss["theirs"] - loss["ours"]  # locks may have come since it was found
             return []
         boot.next = max(boot.next, loss["kept_first"])
         for seq in [seq for seq in boot.held if seq < boot.next]:

@@ -50,11 +50,12 @@ class MergeRepeats(logging.Filter):
             return True
         words = (record.name, str(record.msg))
         place = str(record.args[0])[:64] if isinstance(record.args, tuple) and record.args else ""
-        # Both are counted, so that neither window starts late.
-        of_all, of_one = self._count(words), self._count((*words, place))
-        if of_one.count <= BURST and of_all.count <= BURST_OF_ALL:
-            return True
-        left = of_one if of_one.count > BURST else of_all
+        left = self._count((*words, place))
+        if left.count <= BURST:
+            # Only what would be written counts here, so that one place does not silence the others.
+            left = self._count(words)
+            if left.count <= BURST_OF_ALL:
+                return True
         left.left_out += 1
         left.latest = record.getMessage()[:LINE_MAX]
         self._counted(1)

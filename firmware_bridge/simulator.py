@@ -331,6 +331,7 @@ class MqttHubLine:
             self._target.host, self._target.port, username=self._target.user, password=password,
             identifier=f"hub-{self._target.site}-{self._device}", protocol=aiomqtt.ProtocolVersion.V5,
             clean_start=True, keepalive=5, max_queued_incoming_messages=256,
+            socket_options=((socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),),
             will=aiomqtt.Will(f"{self._topic}/state", "offline", qos=1, retain=True),
         )
 

@@ -29,7 +29,7 @@ DAY = (CONTRACT / "day.jsonl").read_bytes().splitlines(keepends=True)
 DAY_EXPECTED = [json.loads(line) for line in (CONTRACT / "day.expected.jsonl").read_text().splitlines()]
 
 
-def contract_plan(change: Callable[[Json], None] | None = None) -> FloorPlan:
+def contract_plan(change: Callable[[Json], object] | None = None) -> FloorPlan:
     """The contract's floor, with a change of its document if one is given."""
     floor, paytables = copy.deepcopy(contract_floor())
     if change is not None:

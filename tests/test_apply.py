@@ -2,6 +2,8 @@
 
 import io
 import json
+import signal
+import subprocess
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -22,6 +24,7 @@ from tests.ledger_house import (
     DAY,
     DAY_EXPECTED,
     FLOOR,
+    METERCTL,
     Json,
     applied,
     bad_entry,
@@ -263,3 +266,22 @@ def test_answers_come_in_the_order_of_the_lines_over_many_batches(
     monkeypatch.setattr("controller.apply.BATCH_MESSAGES", 3)
     answers, _ = applied(tmp_path / "l.db", DAY)
     assert bare(answers) == DAY_EXPECTED
+
+
+@pytest.mark.parametrize("answered", [1, 900, 2_500])
+def test_a_run_killed_in_the_middle_and_begun_again_counts_every_wager_once(tmp_path: Path, answered: int) -> None:
+    """I1, I3: kill -9 after so many answers; all that was answered is there, the rest comes from the second run."""
+    path = tmp_path / "l.db"
+    messages = [lock(number, number) for number in range(1, 4_001)]
+    (tmp_path / "m.jsonl").write_text("".join(json.dumps(one) + "\n" for one in messages))
+    command = [*METERCTL, "apply", "--config", str(FLOOR), "--ledger", str(path), str(tmp_path / "m.jsonl")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        told = [json.loads(running.stdout.readline()) for _ in range(answered)]
+        running.send_signal(signal.SIGKILL)
+    kept = rows(path, "SELECT max(number) FROM entry")[0][0]
+    assert told[-1]["entry"] <= kept
+    _, summary = applied(path, messages)
+    assert summary["posted"] + summary["duplicate"] == 4_000
+    assert summary["meters"]["pg-link"]["display_microcents"] == 1_000_000_000_000 + 4_000 * 5_000_000
+    assert bad_entry(path, replay=True) == (0, "")

@@ -97,7 +97,7 @@ def test_the_document_names_every_kind_that_the_engine_writes(ledger: Path) -> N
 def test_the_document_names_every_key_of_every_body(ledger: Path) -> None:
     """docs/LEDGER.md section 2 against what is written."""
     section = DOCUMENT.split("## 2.")[1].split("## 3.")[0]
-    named = {}
+    named: dict[str, set[str]] = {}
     for line in section.splitlines():
         if line.startswith("| `"):
             cells = line.split("|")

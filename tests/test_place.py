@@ -6,7 +6,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -73,10 +73,9 @@ def test_another_name_of_the_same_ledger_is_the_same_ledger(tmp_path: Path) -> N
     (tmp_path / "there").symlink_to(tmp_path)
     (tmp_path / "other.db").symlink_to(tmp_path / "l.db")
     held = HeldLedger(tmp_path / "l.db", "a test", "now")
-    for name in (tmp_path / "there" / "l.db", tmp_path / "other.db", tmp_path / "there" / ".." / "l.db"):
-        if name.parent.resolve() == tmp_path:
-            with pytest.raises(LedgerError, match="in use by a test"):
-                HeldLedger(name, "another", "now")
+    for name in (tmp_path / "there" / "l.db", tmp_path / "other.db"):
+        with pytest.raises(LedgerError, match="in use by a test"):
+            HeldLedger(name, "another", "now")
     held.close()
 
 
@@ -117,7 +116,7 @@ def rubbish(path: Path) -> None:
         file.write(b"\xa5" * (size - 4096))
 
 
-WRONG = {
+WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
     "empty": (lambda path: path.write_bytes(b""), "the file is empty"),
     "a letter": (lambda path: path.write_text("Dear Sir " * 40), "not a ledger"),
     "very short": (lambda path: path.write_bytes(b"SQLite format 3\0"), "not a ledger"),

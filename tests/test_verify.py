@@ -174,7 +174,7 @@ def rechained(path: Path, number: int, **columns: object) -> None:
     for row in rows(path, "SELECT * FROM entry ORDER BY number"):
         postings = rows(path, "SELECT meter, account, microcents, balance FROM posting WHERE entry = ? ORDER BY line",
                         row[1])
-        hashed = chain.link(previous, *row[:11], postings)
+        hashed = chain.link(*[previous, *row[:11], postings])
         change(path, "UPDATE entry SET previous = ?, hash = ? WHERE number = ?", previous, hashed, row[1])
         previous = hashed
     head = canonical({"hash": previous.hex(), "number": rows(path, "SELECT max(number) FROM entry")[0][0]})
@@ -353,3 +353,26 @@ def test_an_entry_moved_to_the_other_book_is_found(tmp_path: Path) -> None:
     last = rows(path, "SELECT max(number) FROM entry WHERE book = 'solo'")[0][0]
     change(path, "UPDATE entry SET book = 'main', number = 900 WHERE book = 'solo' AND number = ?", last)
     assert bad_entry(path)[0] == 900
+
+
+def test_a_message_given_up_as_lost_that_comes_after_all_is_evidence_and_no_wager(tmp_path: Path) -> None:
+    """Design section 9: people accepted the loss, nothing is guessed; a late copy must not stop the book either."""
+    path = tmp_path / "l.db"
+    applied(path, [lock(1, 1), lock(4, 4)])
+    entered(path, lambda floor: floor.lose("hub-01", "b1", 2, 4, AT))
+    entered(path, lambda floor: floor.accept_loss("PG-01", "the unit was changed", AT))
+    answers, _ = applied(path, [lock(2, 2), lock(2, 2), lock(5, 5)])
+    assert [answer["result"] for answer in answers] == ["fault", "fault", "posted"]
+    assert (rows(path, "SELECT count(*) FROM entry WHERE kind = 'fault'"), bad_entry(path, replay=True)) == (
+        [(1,)], (0, ""))
+
+
+def test_a_difference_of_totals_is_accepted_with_the_locks_that_came_since(tmp_path: Path) -> None:
+    """Design section 9: the same difference must not come up again at the next heartbeat."""
+    path = tmp_path / "l.db"
+    applied(path, [lock(1, 1, 1, 2)])
+    entered(path, lambda floor: floor.differ("hub-01", "b1", 5, 2, AT))
+    applied(path, [lock(2, 2, 1)])
+    entered(path, lambda floor: floor.accept_loss("PG-01", "counted by hand", AT))
+    body = json.loads(rows(path, "SELECT body FROM state WHERE kind = 'boot'")[0][0])
+    assert (body["wagers_total"], bad_entry(path, replay=True)) == (6, (0, ""))

@@ -198,7 +198,7 @@ class Reader:
             numbers = {row.key: json.loads(row.body)["entry"] for row in rows}
             query = select(entry.c.number, entry.c.at).where(
                 entry.c.book == book, entry.c.number.in_(numbers.values()))
-            times: dict[int, int] = dict(connection.execute(query).tuples().all())
+            times: dict[int, int] = {number: at for number, at in connection.execute(query)}  # noqa: C416 (rows)
             return [(row, times[numbers[row.key]]) for row in rows]
 
     def close(self) -> None:

@@ -23,7 +23,9 @@ def broker(folder: Path) -> Iterator[int]:
     port = free_port()
     conf = folder / "mosquitto.conf"
     user = "user root\n" if os.geteuid() == 0 else ""
-    conf.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\n{user}max_queued_messages 0\nlog_type error\n")
+    conf.write_text(
+        f"listener {port} 127.0.0.1\nallow_anonymous true\nset_tcp_nodelay true\n{user}max_queued_messages 0\n"
+        "log_type error\n")
     program = shutil.which("mosquitto", path=f"{os.environ['PATH']}:/usr/sbin") or "mosquitto"
     with ended(subprocess.Popen([program, "-c", str(conf)], stderr=subprocess.DEVNULL)):
         time.sleep(0.3)
