@@ -47,6 +47,8 @@ DIGESTS_KEPT = 64
 FAULTS_KEPT = 16
 BOOTS_KEPT = 8
 """Boots of one unit that stay in memory; older ones are read from the ledger when they speak again."""
+CROWD = 8
+"""Boots with held messages stay too, unless a unit has so many times more boots than are kept."""
 
 _TOLD = frozenset(("display", "reserve", "overflow", "pending"))
 _KIND = {Lock: "lock", Count: "count", Hits: "hits", Close: "close", Void: "void", Notice: "notice"}
@@ -230,9 +232,12 @@ class Floor:
             self._forget_boots(device, durable, boots_kept)
 
     def _forget_boots(self, device: str, durable: int, kept: int) -> None:
+        boots = [(boot.heard, key) for key, boot in self.boots.items() if key[0] == device]
+        crowd = len(boots) > kept * CROWD
         idle = [
-            (boot.heard, key) for key, boot in self.boots.items()
-            if key[0] == device and max(boot.last, boot.heard) <= durable and key not in self._boots_changed
+            (heard, key) for heard, key in boots
+            if (crowd or not self.boots[key].held) and key not in self._boots_changed
+            and max(self.boots[key].last, heard) <= durable
         ]
         for _, key in sorted(idle)[:-kept]:
             del self.boots[key]

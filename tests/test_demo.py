@@ -1,5 +1,6 @@
 """``make demo`` as people run it: addresses, Ctrl-C, and a second time on the same ledger (issue 2)."""
 
+import json
 import os
 import re
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -78,11 +80,12 @@ def test_the_demo_runs_ends_on_ctrl_c_and_goes_on_from_its_ledger(tmp_path: Path
     """Twice: with Ctrl-C as a terminal sends it, and with SIGINT to the program alone."""
     entries = []
     for turn, greeting in enumerate(("A new ledger was made.", "Going on from the ledger of last time.")):
+        since = datetime.now(UTC).isoformat()
         demo = Demo(tmp_path)
         demo.until("Ctrl-C ends it")
         assert greeting in demo.said
         pages = _pages(demo)
-        _until_all_play(pages)
+        _until_all_play(pages, since)
         code, took = demo.end(group=turn == 0)
         assert (code, took < 5, demo.left()) == (0, True, []), demo.said
         assert "line lost" not in demo.said and "Traceback" not in demo.said, demo.said
@@ -102,17 +105,17 @@ def _pages(demo: Demo) -> str:
     return found[1]
 
 
-def _until_all_play(pages: str) -> None:
-    """Two tables on serial lines and one on MQTT, each with a posted game."""
-    ends = time.monotonic() + 30
+def _until_all_play(pages: str, since: str) -> None:
+    """Two tables on serial lines and one on MQTT, each with a game of this run."""
+    ends = time.monotonic() + 40
     while True:
-        with urllib.request.urlopen(f"{pages}/metrics", timeout=5) as answer:
-            text = answer.read().decode()
-        wagers = re.findall(r'meterd_wagers_total\{meter="[\w-]+"\} ([\d.]+)', text)
-        up = re.findall(r'meterd_line_up\{device="hub-0\d"\} 1.0', text)
-        if len(up) == 3 and len(wagers) == 2 and all(float(one) > 0 for one in wagers):
+        with urllib.request.urlopen(f"{pages}/api/v1/tables", timeout=5) as answer:
+            tables = json.load(answer)
+        played = [table["line"]["line"] for table in tables if any(game["at"] > since for game in table["games"])]
+        if len(played) == 3:
+            assert sorted(name.split("/")[0].split("-")[0] for name in played) == ["mqtt", "serial", "serial"]
             return
-        assert time.monotonic() < ends, text
+        assert time.monotonic() < ends, tables
         time.sleep(0.1)
 
 
