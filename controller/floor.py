@@ -43,7 +43,7 @@ from firmware_bridge.messages import (
 )
 
 HELD_MAX = 64
-DIGESTS_KEPT = 64
+SAID_KEPT = 64
 FAULTS_KEPT = 16
 BOOTS_KEPT = 8
 """Boots of one unit that stay in memory; older ones are read from the ledger when they speak again."""
@@ -219,15 +219,15 @@ class Floor:
         return entries, [StateRow(kind, key, self.number, canonical(row)) for kind, key, row in made]
 
     def forget(self, durable: int, boots_kept: int = BOOTS_KEPT) -> None:
-        """Let go of what the ledger can tell: digests up to entry ``durable`` beyond the latest, and old boots."""
+        """Let go of what the ledger can tell: what was said up to entry ``durable``, but the latest, and old boots."""
         count: dict[str, int] = {}
         for key, boot in self.boots.items():
             count[key[0]] = count.get(key[0], 0) + 1
-            while len(boot.digests) > DIGESTS_KEPT:
-                oldest = next(iter(boot.digests))
-                if boot.digests[oldest][2] > durable:
-                    break
-                del boot.digests[oldest]
+            if len(boot.said) > SAID_KEPT:
+                for seq in list(boot.said)[:-SAID_KEPT]:
+                    if boot.said[seq][2] > durable:
+                        break
+                    del boot.said[seq]
         for device in [device for device, boots in count.items() if boots > boots_kept]:
             self._forget_boots(device, durable, boots_kept)
 
@@ -254,7 +254,7 @@ class Floor:
         if boot is None:
             if self._boots_elsewhere:
                 asked.append(Asked(message.device, message.boot, message.seq))
-        elif message.seq < boot.next and message.seq not in boot.digests:
+        elif message.seq < boot.next and message.seq not in boot.said:
             asked.append(Asked(message.device, message.boot, message.seq))
         if self._boots_elsewhere:
             freed = boot.held.values() if boot is not None and message.seq == boot.next else ()
@@ -269,7 +269,7 @@ class Floor:
         if key not in self.boots and told.state is not None:
             self.boots[key] = boot_from(*key, told.state)
         if asked.seq is not None and told.content is not None and key in self.boots:
-            self.boots[key].digests[asked.seq] = (_digest(told.content), told.reason, told.entry)
+            self.boots[key].said[asked.seq] = (told.content, told.reason, told.entry)
 
     # ------------------------------------------------------------------ messages
 
@@ -309,19 +309,20 @@ class Floor:
         return taken
 
     def _repeated(self, boot: Boot, message: Numbered, at: int) -> Taken:
-        known = boot.digests.get(message.seq)
-        digest = _digest(content(message))
-        if known is not None and known[0] == digest:
+        known = boot.said.get(message.seq)
+        text = content(message)
+        if known is not None and known[0] == text:
             return Taken(message.device, message.boot, message.seq, "duplicate", first=known[1])
         # One that the ledger does not know was given up as lost, and people accepted that: evidence, never a wager.
-        return self._fault(boot, message, digest, at)._replace(posted_before=True)
+        return self._fault(boot, message, text, at)._replace(posted_before=True)
 
-    def _fault(self, boot: Boot, message: Numbered, digest: bytes, at: int) -> Taken:
+    def _fault(self, boot: Boot, message: Numbered, text: str, at: int) -> Taken:
         """The same number with other content: kept as evidence, once for each content."""
-        if digest.hex() not in boot.faults:
+        digest = sha256(text.encode()).hexdigest()[:32]
+        if digest not in boot.faults:
             body = {"message": written(message), "reason": Refusal.CONTENT_DIFFERS.value, "seq": message.seq}
             self._enter_of("fault", message, at, body, keyed=False)
-            boot.faults = [*boot.faults, digest.hex()][-FAULTS_KEPT:]
+            boot.faults = [*boot.faults, digest][-FAULTS_KEPT:]
             self._boots_changed.add((message.device, message.boot))
         return Taken(message.device, message.boot, message.seq, "fault", Refusal.CONTENT_DIFFERS.value)
 
@@ -330,7 +331,7 @@ class Floor:
         if waiting is not None:
             if content(waiting) == content(message):
                 return Taken(message.device, message.boot, message.seq, "held")
-            return self._fault(boot, message, _digest(content(message)), at)
+            return self._fault(boot, message, content(message), at)
         if len(boot.held) >= HELD_MAX:
             reason = Refusal.TOO_FAR_AHEAD.value
             return Taken(message.device, message.boot, message.seq, "refused", reason, meters=())
@@ -362,7 +363,7 @@ class Floor:
             taken = self._posted(message, entry, done)
         if type(message) is Lock:
             boot.wagers_total += len(message.wagers)
-        boot.digests[message.seq] = (_digest(text), reason, entry.number)
+        boot.said[message.seq] = (text, reason, entry.number)
         boot.next = message.seq + 1
         boot.last = entry.number
         self._boots_changed.add((message.device, message.boot))
@@ -402,8 +403,8 @@ class Floor:
         return done
 
     def _posted(self, message: Numbered, entry: Entry, done: Done) -> Taken:
-        changed = {posting[0] for posting in entry.postings if posting[1] in _TOLD}
-        meters = tuple([(name, *self.meters[name].shown()) for name in done.touched if name in changed])
+        changed = dict.fromkeys([posting[0] for posting in entry.postings if posting[1] in _TOLD])
+        meters = tuple([(name, *self.meters[name].shown()) for name in changed])
         game = done.game if type(message) is Lock else None
         return Taken(
             message.device, message.boot, message.seq, "posted", "", entry.number, game, done.answer, meters)
@@ -487,8 +488,4 @@ class Floor:
     def _touch_awards(self, table: Table, open_round: Round, done: Done) -> None:
         self._awards_changed[f"{table.plan.id}/{open_round.game}"] = {
             "awards": done.answer["awards"], "entry": self.number + 1, "envy": done.answer["envy"]}
-
-
-def _digest(text: str) -> bytes:
-    return sha256(text.encode()).digest()[:16]
 

@@ -144,8 +144,8 @@ class Boot:
     held: dict[int, Numbered] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     """Digests of the latest differing contents already kept as evidence, so that a repeating unit cannot flood."""
-    digests: dict[int, tuple[bytes, str, int]] = field(default_factory=dict)
-    """By seq: digest, refusal reason or empty, entry. Not in the ledger's row: it is looked up there instead."""
+    said: dict[int, tuple[str, str, int]] = field(default_factory=dict)
+    """By seq: content, refusal reason or empty, entry. Not in the ledger's row: it is looked up there instead."""
 
 
 def meter_row(meter: Meter) -> dict[str, Any]:
@@ -220,7 +220,7 @@ def table_from(plan: TablePlan, made: dict[str, Any], locked_plan: TablePlan | N
 
 
 def boot_row(boot: Boot) -> dict[str, Any]:
-    """A boot's state as JSON, without its short memory of digests."""
+    """A boot's state as JSON, without its short memory of what it said."""
     return {
         "heard": boot.heard,
         "next": boot.next,

@@ -80,6 +80,8 @@ class Broker:
             self._process.wait(10)
             self._process = None
 
+    close = end
+
 
 class RunningFloor:
     """The contract's floor in a folder, and one meterd on it after the other."""
@@ -202,6 +204,14 @@ class RunningFloor:
         """Rows of the ledger, read beside the daemon."""
         with contextlib.closing(sqlite3.connect(f"file:{self.ledger}?mode=ro", uri=True)) as found:
             return found.execute(sql, values).fetchall()
+
+    @contextlib.contextmanager
+    def writing_held_up(self) -> Iterator[None]:
+        """As a disk that takes its time: a commit of meterd waits until this is over."""
+        with contextlib.closing(sqlite3.connect(self.ledger, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            yield
+            other.execute("ROLLBACK")
 
     def kinds(self, *kinds: str) -> list[dict[str, Any]]:
         """The bodies of all entries of some kinds, in order."""

@@ -32,7 +32,7 @@ class LoggingHub(Hub):
     def tick(self, now: float) -> list[messages.Up]:
         sent = super().tick(now)
         for message in sent:
-            if not isinstance(message, messages.Hello | messages.Heartbeat):
+            if not isinstance(message, messages.Hello | messages.Heartbeat | messages.Heard):
                 key = (message.boot, message.seq)
                 if self.said.setdefault(key, message) != message:
                     self.changed.append(key)
@@ -102,9 +102,9 @@ def table(device: str, rng: Random, faults: str, *, pty: Path | None = None, mqt
 
 
 async def misfortunes(rng: Random, ends: float, happen: list[Callable[[], object]]) -> None:
-    """Let one of ``happen`` come about every second or so until the loop's time ``ends``."""
+    """Let one of ``happen`` come about now and then until the loop's time ``ends``."""
     while asyncio.get_running_loop().time() < ends:
-        await asyncio.sleep(rng.uniform(0.3, 1.8))
+        await asyncio.sleep(rng.uniform(0.1, 2.5))
         done = rng.choice(happen)()
         if asyncio.iscoroutine(done):
             await done

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
 from pathlib import Path
 
 import aiomqtt
@@ -144,7 +145,7 @@ async def test_messages_that_the_brokers_queue_dropped_are_missing_by_number_and
     """MQ-05 (b): 500 published while the daemon was away, the broker kept 100."""
     broker = Broker(tmp_path, more="max_queued_messages 100\nmax_inflight_messages 20")
     await broker.begin()
-    with running(tmp_path, serial=(), broker=broker) as floor:
+    with closing(broker), running(tmp_path, serial=(), broker=broker) as floor:
         await floor.start()
         async with MqttUnit(broker.port, "hub-03") as hub:
             hub.live()
@@ -164,7 +165,6 @@ async def test_messages_that_the_brokers_queue_dropped_are_missing_by_number_and
                 if seq % 16 == 0:
                     await hub.acknowledged(seq)
             await until(lambda: locks(floor) == 500)
-    broker.end()
 
 
 async def test_a_broker_restart_closes_the_table_only_for_as_long_as_it_takes(

@@ -2,7 +2,6 @@
 
 import asyncio
 import resource
-import sqlite3
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -83,26 +82,22 @@ async def test_a_writer_that_hangs_feeds_no_watchdog_and_acknowledges_nothing(
     floor: RunningFloor, unit: WiredUnit
 ) -> None:
     """SD-02: only the writer is stuck, the loop and its pulse are well."""
-    with sqlite3.connect(floor.ledger, isolation_level=None) as other:
-        other.execute("BEGIN IMMEDIATE")
+    with floor.writing_held_up():
         unit.lock(1)
         await asyncio.sleep(6.0)
         fed, pulses = floor.told().count("WATCHDOG=1"), unit.count(messages.Playable)
         await asyncio.sleep(2.2)
         assert floor.told().count("WATCHDOG=1") == fed
         assert unit.count(messages.Playable) > pulses and not unit.all(messages.Ack)
-        other.execute("ROLLBACK")
     await unit.acknowledged(1)
     await until(lambda: floor.told().count("WATCHDOG=1") > fed)
 
 
 async def test_a_ledger_that_somebody_holds_for_long_is_weather(floor: RunningFloor, unit: WiredUnit) -> None:
     """DB-02: said once when it begins and once when it is over."""
-    with sqlite3.connect(floor.ledger, isolation_level=None) as other:
-        other.execute("BEGIN IMMEDIATE")
+    with floor.writing_held_up():
         unit.lock(1)
         await unit.until_playable(False, 15)
-        other.execute("ROLLBACK")
     await unit.until_playable(True, 15)
     unit.lock(1)
     await unit.acknowledged(1)
