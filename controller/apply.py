@@ -3,6 +3,7 @@
 The same code path as the daemon's from intake on. Answers are given only after their entries are durable.
 """
 
+import gc
 import json
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
-from controller.floor import Asked, Floor, Recalled, Taken, amounts_answer
+from controller.floor import Floor
 from controller.intake import NotTaken, read_json
 from controller.ledger.place import HeldLedger, LedgerError, file_of, ledger_url, make_folder_of
 from controller.ledger.reader import Reader, tell
@@ -18,10 +19,13 @@ from controller.ledger.writer import Batch, Writer, create, open_writer
 from controller.meter import BrokenInvariant
 from controller.plan import FloorPlan
 from controller.start import refuse_changes
+from controller.taken import Asked, Recalled, Taken, amounts_answer
 from firmware_bridge.messages import MESSAGE_BYTES_MAX, Heard, Heartbeat, Hello
 
 MADE_BY = "apply"
 BATCH_MESSAGES = 1_000
+GARBAGE_AFTER = 50_000
+"""Objects between two looks for garbage: messages make many objects and no cycles."""
 _BLANK = b" \t\r\n"
 
 
@@ -46,6 +50,7 @@ class Run:
         While one batch is being written the next one is computed.
         """
         self._out = out
+        gc.set_threshold(GARBAGE_AFTER)
         with self._thread:
             for number, line in lines(file):
                 text = line.strip(_BLANK)

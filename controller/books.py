@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from controller.board import Board
 from controller.board_reader import catch_up
-from controller.floor import Asked, Floor, Taken
+from controller.floor import Floor
 from controller.floor_state import Boot
 from controller.ledger.place import BrokenLedger, LedgerError
 from controller.ledger.reader import Reader, tell
@@ -23,6 +23,7 @@ from controller.ledger.writer import Batch, Writer
 from controller.meter import BrokenInvariant
 from controller.metrics import Stats
 from controller.plan import FloorPlan
+from controller.taken import Asked, Taken
 from firmware_bridge.messages import Numbered
 
 UNWRITTEN_MAX = 2_048

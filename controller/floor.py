@@ -7,7 +7,7 @@ made durable; nothing may be acknowledged or shown before that is done (design s
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any
 
 from controller import rounds
 from controller.floor_state import (
@@ -30,6 +30,7 @@ from controller.money import MICROCENTS_PER_CENT
 from controller.plan import FloorPlan
 from controller.refusal import Refusal
 from controller.rounds import Done
+from controller.taken import Asked, Recalled, Taken
 from firmware_bridge.messages import (
     Close,
     Count,
@@ -52,68 +53,6 @@ CROWD = 8
 
 _TOLD = frozenset(("display", "reserve", "overflow", "pending"))
 _KIND = {Lock: "lock", Count: "count", Hits: "hits", Close: "close", Void: "void", Notice: "notice"}
-
-
-class Taken(NamedTuple):
-    """What became of one message. ``answer()`` is its contract form; ``first``: of a duplicate, why it was refused."""
-
-    device: str
-    boot: str
-    seq: int
-    result: str
-    reason: str = ""
-    entry: int | None = None
-    game: int | None = None
-    added: Mapping[str, Any] | None = None
-    meters: tuple[tuple[str, int, int, int, int], ...] | None = None
-    first: str = ""
-    lock: bool = False
-    """Whether it was a lock-out."""
-    posted_before: bool = False
-    """A fault against a message that is durable (not against one that is held)."""
-
-    def answer(self) -> dict[str, Any]:
-        """The JSON answer (contract README, answers 2 to 4)."""
-        made: dict[str, Any] = {"device": self.device, "boot": self.boot, "seq": self.seq, "result": self.result}
-        if self.reason:
-            made["reason"] = self.reason
-        if self.entry is not None:
-            made["entry"] = self.entry
-        if self.game is not None:
-            made["game"] = self.game
-        if self.added:
-            made |= self.added
-        if self.meters is not None:
-            made["meters"] = {name: amounts_answer(amounts) for name, *amounts in self.meters}
-        return made
-
-
-def amounts_answer(amounts: Iterable[int]) -> dict[str, int]:
-    """A meter's four amounts in the form of an answer."""
-    display, reserve, overflow, pending = amounts
-    return {
-        "display_microcents": display,
-        "reserve_microcents": reserve,
-        "overflow_microcents": overflow,
-        "pending_cents": pending // MICROCENTS_PER_CENT,
-    }
-
-
-class Asked(NamedTuple):
-    """What the engine must be told from the ledger before it can take a message: a boot, and one of its numbers."""
-
-    device: str
-    boot: str
-    seq: int | None
-
-
-class Recalled(NamedTuple):
-    """The ledger's answer: the boot's state (None: never heard), and that number's content and first reason."""
-
-    state: dict[str, Any] | None
-    content: str | None = None
-    reason: str = ""
-    entry: int = 0
 
 
 class Floor:
@@ -431,7 +370,7 @@ class Floor:
         return True
 
     def accept_loss(self, table_id: str, reason: str, at: int) -> list[Taken]:
-        """People accept what is lost: nothing is guessed; the numbers after the gap take their turn."""
+        """People accept what is lost: nothing is guessed; what is held, and then what the unit kept, takes its turn."""
         table = self.tables[table_id]
         if table.loss is None:
             return []
@@ -444,10 +383,23 @@ class Floor:
         if loss["kind"] == "difference":
             boot.wagers_total += loss["theirs"] - loss["ours"]  # locks may have come since it was found
             return []
+        boot.recount = True
+        taken = []
+        for seq in sorted(seq for seq in boot.held if seq < loss["kept_first"]):
+            boot.next = seq
+            taken.append(self._in_turn(boot, boot.held.pop(seq), at))
         boot.next = max(boot.next, loss["kept_first"])
-        for seq in [seq for seq in boot.held if seq < boot.next]:
-            del boot.held[seq]
-        return self._held_in_turn(boot, at)
+        return taken + self._held_in_turn(boot, at)
+
+    def recount(self, device: str, boot_name: str, theirs: int, at: int) -> None:
+        """After an accepted loss the unit's total stands: what was lost was never the host's to count."""
+        boot = self.boots[device, boot_name]
+        boot.recount = False
+        body = {"ours": boot.wagers_total, "theirs": theirs}
+        table = self.plan.table_of_device[device].id
+        self.enter("recounted", at, table=table, device=device, boot=boot_name, body=body)
+        boot.wagers_total = theirs
+        self._boots_changed.add((device, boot_name))
 
     def stop(self, reason: str, at: int) -> None:
         """The book stops (fail closed) until a person clears it."""

@@ -141,6 +141,8 @@ class Boot:
     newest: int = 0
     """Its newest locked round; 0 before the first."""
     wagers_total: int = 0
+    recount: bool = False
+    """A loss was accepted: the unit's next comparable total becomes the host's."""
     held: dict[int, Numbered] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
     """Digests of the latest differing contents already kept as evidence, so that a repeating unit cannot flood."""
@@ -226,6 +228,7 @@ def boot_row(boot: Boot) -> dict[str, Any]:
         "next": boot.next,
         "newest": boot.newest,
         "wagers_total": boot.wagers_total,
+        "recount": boot.recount,
         "faults": boot.faults,
         "held": {str(seq): written(message) for seq, message in boot.held.items()},
     }
@@ -238,6 +241,7 @@ def boot_from(device: str, name: str, made: dict[str, Any]) -> Boot:
         next=made["next"],
         newest=made["newest"],
         wagers_total=made["wagers_total"],
+        recount=made["recount"],
         held={int(seq): read_back(device, name, int(seq), message) for seq, message in made["held"].items()},
         faults=list(made["faults"]),
     )

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from controller.board_reader import read_board
-from controller.floor import Asked, Floor
+from controller.floor import Floor
 from controller.ledger.place import HeldLedger, LedgerError, inspect_file
 from controller.ledger.reader import Reader, tell
 from controller.ledger.verify import verify
@@ -13,6 +13,7 @@ from controller.ledger.writer import Batch, open_writer
 from controller.meter import BrokenInvariant
 from controller.plan import FloorPlan
 from controller.snapshot import Snapshot
+from controller.taken import Asked
 
 
 def plan_of(reader: Reader) -> FloorPlan:

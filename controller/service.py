@@ -4,6 +4,7 @@ Everything that can be refused is refused before a port, a broker or a page is o
 """
 
 import asyncio
+import gc
 import json
 import logging
 import signal
@@ -55,9 +56,14 @@ def open_books(plan: FloorPlan, path: Path) -> tuple[dict[str, Floor], Board, Re
     return floors, board, reader, writer
 
 
+GARBAGE_AFTER = 50_000
+"""Objects between two looks for garbage: messages make many objects and no cycles."""
+
+
 async def serve(plan: FloorPlan, wiring: Wiring, config: Path) -> None:
     """Run a daemon until SIGTERM or SIGINT. Raises LedgerError before anything is opened to the floor."""
     sys.setswitchinterval(SWITCH_S)
+    gc.set_threshold(GARBAGE_AFTER)
     path = file_of(ledger_url(wiring.ledger_url))
     if not path.exists():
         raise LedgerError(f"{path}: no ledger there; make one with `meterctl init --config {config}`")

@@ -10,6 +10,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any
 
 from controller.money import format_cents, format_rate, share_of_meter, whole_cents
@@ -143,6 +144,7 @@ def show(sign: SignPlan, snapshot: Snapshot, now: int, previous: Shown | None) -
     )
 
 
+@lru_cache(maxsize=4_096)
 def printable(text: str) -> str:
     """The text in printable ASCII, at most 64 characters: accents are dropped, anything else becomes ``?`` (WE-01)."""
     plain = (mark for mark in unicodedata.normalize("NFKD", text[:TEXT_MAX]) if not unicodedata.combining(mark))

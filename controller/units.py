@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 from controller.board import Board, loss_words
 from controller.books import Books, held_of
-from controller.floor import Taken
 from controller.intake import NotTaken
 from controller.metrics import Stats
 from controller.plan import TablePlan
 from controller.refusal import WORDS, Refusal
 from controller.snapshot import DeviceView, LineState, Note
+from controller.taken import Taken
 from firmware_bridge.messages import (
     Committed,
     Down,
@@ -130,6 +130,10 @@ class Unit:
         boot = floor.boots.get((device, beat.boot))
         if boot is None:
             self._books.hear(device, beat.boot)
+            return
+        if boot.recount and beat.last_seq == boot.next - 1:
+            self._books.enter(self.table.book, lambda found, at: found.recount(
+                device, beat.boot, beat.wagers_total, at))
             return
         difference = self.session.totals(beat, boot.next - 1, boot.wagers_total)
         if difference is not None:

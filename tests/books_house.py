@@ -10,12 +10,12 @@ from types import TracebackType
 
 from controller.board_reader import read_board
 from controller.books import Books
-from controller.floor import Taken
 from controller.ledger.place import writing_engine
 from controller.ledger.reader import Reader
 from controller.ledger.writer import Batch, Writer
 from controller.metrics import Stats
 from controller.plan import FloorPlan
+from controller.taken import Taken
 from firmware_bridge.message_types import Numbered
 from firmware_bridge.messages import decode_json
 from tests.ledger_house import AT, Json, contract_plan

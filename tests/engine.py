@@ -3,11 +3,12 @@
 import json
 from typing import Any
 
-from controller.floor import Asked, Floor, Recalled
+from controller.floor import Floor
 from controller.floor_state import StateRow
 from controller.intake import NotTaken, read_json
 from controller.journal import Entry
 from controller.plan import FloorPlan
+from controller.taken import Asked, Recalled
 from firmware_bridge.messages import Heartbeat, Hello, content
 
 

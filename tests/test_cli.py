@@ -155,7 +155,7 @@ def test_a_good_ledger_verifies_with_exit_0(ledger: Path) -> None:
     head = rows(ledger, "SELECT lower(hex(hash)) FROM entry ORDER BY number DESC LIMIT 1")[0][0]
     for words, how in (((), "chain, sums, balances and keys"), (("--replay",), "every entry recomputed")):
         ran = run("verify", "--ledger", ledger, *words)
-        assert (ran.exit_code, ran.stdout.startswith("GOOD: book main, 54 entries")) == (0, True)
+        assert (ran.exit_code, ran.stdout.startswith("GOOD: book main, 55 entries")) == (0, True)
         assert how in ran.stdout and head in ran.stdout
 
 
@@ -170,7 +170,7 @@ def test_a_bad_entry_is_named_with_exit_1(ledger: Path) -> None:
 def test_backup_says_what_it_proved(ledger: Path) -> None:
     """DB-06."""
     ran = run("backup", "--ledger", ledger, ledger.with_name("copy.db"))
-    assert (ran.exit_code, "verified: book main to entry 54" in ran.stdout) == (0, True)
+    assert (ran.exit_code, "verified: book main to entry 55" in ran.stdout) == (0, True)
     assert bad_entry(ledger.with_name("copy.db"), replay=True) == (0, "")
 
 
@@ -228,13 +228,13 @@ def test_log_prints_the_newest_first_and_goes_back(ledger: Path) -> None:
     """Pages of entries."""
     shown = json.loads(run("log", "--ledger", ledger, "--json", "--count", 3).stdout)
     older = json.loads(run("log", "--ledger", ledger, "--json", "--count", 2, "--before", shown[-1]["number"]).stdout)
-    assert [entry["number"] for entry in shown + older] == [54, 53, 52, 51, 50]
+    assert [entry["number"] for entry in shown + older] == [55, 54, 53, 52, 51]
 
 
 def test_log_says_every_kind_of_entry_in_a_line(ledger: Path) -> None:
     """For people."""
     shown = run("log", "--ledger", ledger, "--count", 100).stdout.splitlines()
-    assert len(shown) == 55
+    assert len(shown) == 56
     assert any("hits" in line and "seat 2 royal-flush-royal-match" in line for line in shown)
 
 

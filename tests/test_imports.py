@@ -19,6 +19,8 @@ PURE_ROOMS = (
     "controller.floor_state",
     "controller.refusal",
     "controller.journal",
+    "controller.taken",
+    "controller.board",
     "controller.intake",
     "controller.snapshot",
     "controller.wiring",

@@ -66,14 +66,14 @@ OTHER: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("column", [column.name for column in schema.entry.columns])
-@pytest.mark.parametrize("number", [1, 10, 42, 54])
+@pytest.mark.parametrize("number", [1, 10, 42, 55])
 def test_any_column_of_an_entry_changed_is_found(ledger: Path, column: str, number: int) -> None:
     """Design section 8: the hash covers every column; the first, one with postings, a held one, the last."""
     assert change(ledger, f'UPDATE entry SET "{column}" = ? WHERE number = ?', OTHER[column], number) == 1
     assert bad_entry(ledger)[0] > 0
 
 
-@pytest.mark.parametrize("number", [1, 10, 42, 54])
+@pytest.mark.parametrize("number", [1, 10, 42, 55])
 def test_an_entry_whose_content_was_changed_is_named_itself(ledger: Path, number: int) -> None:
     """The first bad entry, not the one after it."""
     change(ledger, "UPDATE entry SET at = at + 1 WHERE number = ?", number)
@@ -129,7 +129,7 @@ def test_a_kept_balance_that_is_not_its_postings_is_found_without_a_replay(ledge
 
 
 CUTS = {
-    "the last entry cut off": ["DELETE FROM entry WHERE number = 54"],
+    "the last entry cut off": ["DELETE FROM entry WHERE number = 55"],
     "the last two dozen cut off with their postings": [
         "DELETE FROM entry WHERE number > 30", "DELETE FROM posting WHERE entry > 30"],
     "one in the middle cut out": ["DELETE FROM entry WHERE number = 20"],
@@ -139,8 +139,8 @@ CUTS = {
         "UPDATE entry SET number = 900 WHERE number = 20", "UPDATE entry SET number = 20 WHERE number = 21",
         "UPDATE entry SET number = 21 WHERE number = 900"],
     "one doubled at the end": [
-        'INSERT INTO entry SELECT book, 55, at, kind, "table", game, device, boot, NULL, rules, body, previous, hash '
-        "FROM entry WHERE number = 54"],
+        'INSERT INTO entry SELECT book, 56, at, kind, "table", game, device, boot, NULL, rules, body, previous, hash '
+        "FROM entry WHERE number = 55"],
     "a posting taken away": ["DELETE FROM posting WHERE entry = 5 AND line = 1"],
     "all postings of an entry taken away": ["DELETE FROM posting WHERE entry = 5"],
     "a posting put in": ["INSERT INTO posting VALUES ('main', 10, 0, 'pg-link', 'house', -5, -5)"],
@@ -218,12 +218,12 @@ def test_money_moved_by_a_forger_with_balances_and_chain_made_anew_is_found_by_r
 
 def test_entries_cut_off_at_the_end_are_found_by_the_quick_proof_of_a_start(ledger: Path) -> None:
     """R-69: the tail and the head agree, or nothing is opened."""
-    change(ledger, "DELETE FROM entry WHERE number = 54")
+    change(ledger, "DELETE FROM entry WHERE number = 55")
     with pytest.raises(BadEntry, match="missing at the end"):
         verify_tail(ledger)
 
 
-@pytest.mark.parametrize("body", ["not json", "[]", "{}", '{"hash":5,"number":54}'])
+@pytest.mark.parametrize("body", ["not json", "[]", "{}", '{"hash":5,"number":55}'])
 def test_a_head_that_cannot_be_read_is_named_by_the_quick_proof(ledger: Path, body: str) -> None:
     """R-69: no traceback, an entry."""
     change(ledger, "UPDATE state SET body = ? WHERE kind = 'head'", body)

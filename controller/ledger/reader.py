@@ -10,13 +10,14 @@ from sqlalchemy import Connection, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from controller.config import ConfigError, build
-from controller.floor import BOOTS_KEPT, Asked, Floor, Recalled
+from controller.floor import BOOTS_KEPT, Floor
 from controller.floor_state import StateRow, plan_entries, read_back
 from controller.journal import Entry, Posting
 from controller.ledger import schema
 from controller.ledger.place import LedgerError, inspect_file, reading_engine
 from controller.ledger.schema import entry, posting, state
 from controller.plan import FloorPlan
+from controller.taken import Asked, Recalled
 from firmware_bridge.messages import Numbered, content
 
 BOOTS_READ = 4_096

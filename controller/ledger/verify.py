@@ -15,12 +15,13 @@ from sqlalchemy import Connection, func, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from controller.config import build
-from controller.floor import Floor, Recalled
+from controller.floor import Floor
 from controller.floor_state import ACCOUNTS, canonical, read_back
 from controller.journal import RULES_VERSION, Entry, Posting
 from controller.ledger import chain, schema
 from controller.ledger.place import LedgerError, inspect_file, reading_engine
 from controller.meter import BrokenInvariant
+from controller.taken import Recalled
 
 _ROWS = 5_000
 _TAIL = 1_000
@@ -287,6 +288,8 @@ class _Replay:
             floor.hear(str(entry.device), str(entry.boot), entry.at)
         elif entry.kind == "loss":
             self._hold(floor, entry, body)
+        elif entry.kind == "recounted":
+            floor.recount(str(entry.device), str(entry.boot), body["theirs"], entry.at)
         elif entry.kind == "loss-accepted":
             floor.accept_loss(str(entry.table), body["reason"], entry.at)
         elif entry.kind == "stop":

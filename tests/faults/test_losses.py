@@ -71,6 +71,25 @@ async def test_a_gap_that_the_unit_cannot_fill_closes_the_table_until_people_acc
     floor.verified()
 
 
+async def test_after_an_accepted_loss_the_units_own_total_stands_and_the_table_stays_open(
+    floor: RunningFloor, unit: WiredUnit
+) -> None:
+    """The wagers of a lost lock-out are in the unit's total for ever; that is no second difference."""
+    unit.lock(1)
+    await unit.acknowledged(1)
+    unit.counted(4, 3)  # one wager each in 1, in 2 or 3 (lost), and in 4
+    unit.hello(("b1", 4, 5))
+    unit.lock(4)
+    await until(lambda: floor.kinds("loss"))
+    await accept(floor)
+    await until(lambda: floor.kinds("recounted"), 20.0)
+    assert floor.kinds("recounted") == [{"ours": 2, "theirs": 3}]
+    await asyncio.sleep(4.0)  # more than three heartbeats, which would find a difference
+    assert len(floor.kinds("loss")) == 1
+    await floor.stop()
+    floor.verified()
+
+
 async def test_a_loss_is_still_there_after_a_restart(floor: RunningFloor, unit: WiredUnit) -> None:
     unit.counted(6, 0)
     unit.hello(("b1", 7, 7))
