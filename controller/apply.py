@@ -42,6 +42,7 @@ class Run:
         self._thread = ThreadPoolExecutor(1, "ledger writer")
         self._out: TextIO | None = None
         self._waiting = 0
+        self._forget_due = False
         self.totals = dict.fromkeys(("messages", "posted", "duplicate", "held", "refused", "fault"), 0)
 
     def read(self, file: BinaryIO, clock: Any, out: TextIO | None) -> None:
@@ -60,6 +61,8 @@ class Run:
                 self._one(number, text, self._at if self._at is not None else clock())
                 if self._waiting >= BATCH_MESSAGES:
                     self._write()
+                if self._forget_due:
+                    self._forget()
             self._write()
             self._answer()
 
@@ -70,11 +73,18 @@ class Run:
             if not message.pulse:
                 self._answers.append({"line": number, "result": "refused", "reason": message.reason.value})
         elif isinstance(message, Hello | Heartbeat | Heard):
-            self._floor_of(message.device).hear(message.device, message.boot, at)
+            self._hear(message.device, message.boot, at)
         elif message is not None:
             floor = self._floor_of(message.device)
             tell(floor, message, partial(self._recall, floor))
             self._answers.extend(floor.take(message, at))
+
+    def _hear(self, device: str, boot: str, at: int) -> None:
+        floor = self._floor_of(device)
+        if (device, boot) not in floor.boots:  # heard for the first time, or long forgotten: the ledger knows which
+            asked = Asked(device, boot, None)
+            floor.remember(asked, self._recall(floor, asked))
+        floor.hear(device, boot, at)
 
     def _floor_of(self, device: str) -> Floor:
         return self._floors[self._plan.table_of_device[device].book]
@@ -99,14 +109,19 @@ class Run:
             return
         self._writing.result()
         self._writing = None
-        for floor in self._floors.values():
-            floor.forget(self._writer.heads[floor.book][0])
+        self._forget_due = True
         answers, self._unsaid = self._unsaid, []
         for answer in answers:
             self.totals[answer["result"] if isinstance(answer, dict) else answer.result] += 1
         if self._out is not None:
             made = [json.dumps(one if isinstance(one, dict) else one.answer()) + "\n" for one in answers]
             self._out.write("".join(made))
+
+    def _forget(self) -> None:
+        """Between two messages, never within one: what it was told of the ledger must stay until it is taken."""
+        self._forget_due = False
+        for floor in self._floors.values():
+            floor.forget(self._writer.heads[floor.book][0])
 
     def summary(self) -> dict[str, Any]:
         """What ``--quiet`` prints: totals, what is still held, the last entry and all meters."""

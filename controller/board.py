@@ -46,6 +46,7 @@ class Board:
         self.stopped: dict[str, str] = {}
         self._awards_pending: dict[str, int] = {}
         self.meters: dict[str, MeterView] = {}
+        self._links = {meter: link_of(plan, meter) for meter in plan.meters}
         self.tables = {table.id: TableView(table, (), "") for table in plan.tables.values()}
         self.awards: tuple[AwardView, ...] = ()
         self.envy: tuple[EnvyView, ...] = ()
@@ -80,10 +81,12 @@ class Board:
     def _state(self, book: str, row: StateRow, at: Mapping[int, int]) -> None:
         made = json.loads(row.body)
         if row.kind == "meter" and row.key in self.plan.meters:
-            self.meters[row.key] = meter_view(self.plan, self.plan.meters[row.key], made)
+            self.meters[row.key] = meter_view(self.plan.meters[row.key], *self._links[row.key], made)
         elif row.kind == "table" and row.key in self.tables:
-            self.tables[row.key] = replace(self.tables[row.key], loss=loss_words(made["loss"]))
-            if made["open"] is not None:
+            view, loss = self.tables[row.key], loss_words(made["loss"])
+            if loss != view.loss:
+                self.tables[row.key] = replace(view, loss=loss)
+            if made["open"] is not None and made["open"]["chips"] is not None:
                 self._change_game(row.key, made["open"]["game"], chips=made["open"]["chips"])
         elif row.kind == "book":
             self.stopped[book] = made["stopped"]
@@ -106,7 +109,7 @@ class Board:
         view = self.tables.get(table)
         if view is not None:
             games = tuple([replace(one, **changes) if one.game == game else one for one in view.games])
-            self.tables[table] = replace(view, games=games)
+            self.tables[table] = TableView(view.plan, games, view.loss)
 
     def _entry(self, entry: Entry) -> None:
         body = json.loads(entry.body)
@@ -131,15 +134,19 @@ class Board:
         wagers = tuple([(one["seat"], one["spot"], one["cents"]) for one in body["message"]["wagers"]])
         state = "open" if body["opened"] else "late"
         made = GameView(table, entry.game or 0, entry.at, state, wagers, None, (), ())
-        self.tables[table] = replace(view, games=(made, *games)[:GAMES_KEPT])
+        self.tables[table] = TableView(view.plan, (made, *games)[:GAMES_KEPT], view.loss)
 
 
-def meter_view(plan: FloorPlan, meter: MeterPlan, made: Mapping[str, Any]) -> MeterView:
+def link_of(plan: FloorPlan, meter: str) -> tuple[tuple[str, ...], int]:
+    """The tables of a meter's link, and the highest rate of progression among them in ppm."""
+    tables = plan.linked_tables(meter)
+    feeds = [feed for name in tables for spot in plan.tables[name].spots for feed in spot.feeds]
+    return tables, max((feed.rate_ppm for feed in feeds if feed.meter == meter), default=0)
+
+
+def meter_view(meter: MeterPlan, tables: tuple[str, ...], rate_ppm: int, made: Mapping[str, Any]) -> MeterView:
     """A meter's view from its state row."""
     state = meter_from(meter, dict(made))
-    tables = plan.linked_tables(meter.id)
-    spots = [spot for name in tables for spot in plan.tables[name].spots]
-    rates = [feed.rate_ppm for spot in spots for feed in spot.feeds if feed.meter == meter.id]
     rows = []
     for prize in meter.paytable.prizes:
         count = state.row(prize.outcome)
@@ -147,7 +154,7 @@ def meter_view(plan: FloorPlan, meter: MeterPlan, made: Mapping[str, Any]) -> Me
             prize.outcome, prize.label, count.hits, count.won, count.fixed, count.returned, count.envy))
     return MeterView(
         meter, state.display, state.reserve, state.overflow, state.pending, -state.players, -state.house, state.paid,
-        state.wagers, max(rates, default=0), tuple(rows), tables)
+        state.wagers, rate_ppm, tuple(rows), tables)
 
 
 def award_views(

@@ -51,6 +51,7 @@ id = "{id}"
 device = "{device}"
 seats = 6
 pay_order = [1, 2, 3, 4, 5, 6]
+sign_from = "$500.00"
 {envy}
 [[table.spot]]
 id = "progressive"

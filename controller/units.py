@@ -40,6 +40,8 @@ LIVE_NOTES = 50
 LAMPS_MAX = 255
 FAULT_LAMPS_S = 10.0
 """How long the lamps of a refused lock-out show the fault."""
+HELLO_AGAIN_S = 2.0
+"""A hello that met shut books, or whose batch failed, is dealt with again after so long."""
 
 
 @dataclass(slots=True)
@@ -66,6 +68,8 @@ class Unit:
         """Whether the table may play, and why not, at the last look."""
         self.heard_since = False
         """Whether it was heard since the last look."""
+        self._unanswered: tuple[Hello, float] | None = None
+        """A hello not yet answered by open books: its losses may not be in the ledger."""
         self._told: Playable | None = None
         self._told_lamps: tuple[object, ...] = ()
         self._fault_until = 0.0
@@ -92,6 +96,7 @@ class Unit:
 
     def _hello(self, hello: Hello) -> None:
         device, book = self.table.device, self.table.book
+        self._unanswered = (hello, self._timer())
         self._books.hear(device, hello.boot)
         names = dict.fromkeys([*(kept.boot for kept in hello.kept), hello.boot])
         known = {name: boot for name in names if (boot := self._books.boot(device, name)) is not None}
@@ -100,20 +105,22 @@ class Unit:
         for loss in self.session.losses(hello, committed, held):
             self._books.enter(book, lambda floor, at, loss=loss: floor.lose(  # type: ignore[misc]
                 device, loss.boot, loss.first_missing, loss.kept_first, at))
-        self._books.when_durable(lambda: self._welcome(hello))
+        # Made now, said when all of it is durable: what comes in between is acknowledged by its own commit (I3).
+        welcome = self._welcome_of(committed)
+        self._books.when_durable(lambda: self._welcome(hello, welcome))
 
-    def _welcome(self, hello: Hello) -> None:
-        device = self.table.device
-        floor = self._books.floor_of(device)
-        committed = []
-        for name in dict.fromkeys([*(kept.boot for kept in hello.kept), hello.boot]):
-            boot = floor.boots.get((device, name))
-            if boot is not None and boot.next > 1:
-                committed.append(Committed(name, boot.next - 1))
-        found = floor.tables[self.table.id].open
+    def _welcome_of(self, committed: Mapping[str, int]) -> Welcome:
+        told = [Committed(name, seq) for name, seq in committed.items() if seq]
+        found = self._books.floors[self.table.book].tables[self.table.id].open
         open_round = None if found is None else OpenRound(
             found.boot, found.round, tuple([Wager(seat, spot, cents) for (seat, spot), cents in found.wagers.items()]))
-        self.session.outbox.welcome(Welcome(tuple(committed[-BOOTS_TOLD:]), open_round), self._layout())
+        return Welcome(tuple(told[-BOOTS_TOLD:]), open_round)
+
+    def _welcome(self, hello: Hello, welcome: Welcome) -> None:
+        mine = self._unanswered is not None and self._unanswered[0] is hello
+        if mine and not self._books.why_closed(self.table.book):
+            self._unanswered = None
+        self.session.outbox.welcome(welcome, self._layout())
         self._told, self._told_lamps = None, ()
         self.flush()
         self.pulse(always=True)
@@ -124,7 +131,16 @@ class Unit:
             tuple([SpotLayout(spot.id, spot.paytable.wager_cents) for spot in spots]),
             tuple([SpotOutcomes(spot.id, tuple(prize.outcome for prize in spot.paytable.prizes)) for spot in spots]))
 
+    def _hello_again(self, beat: Heartbeat) -> None:
+        """A hello that shut books could not take in: without this a loss would never be seen (design section 9)."""
+        if self._unanswered is None or self._books.why_closed(self.table.book):
+            return
+        hello, at = self._unanswered
+        if hello.boot == beat.boot and self._timer() - at >= HELLO_AGAIN_S:
+            self._hello(hello)
+
     def _heartbeat(self, beat: Heartbeat) -> None:
+        self._hello_again(beat)
         device = self.table.device
         floor = self._books.floor_of(device)
         boot = floor.boots.get((device, beat.boot))
@@ -181,7 +197,7 @@ class Unit:
         # What the lamps depend on: they are laid out anew only when it has changed.
         fault = self._timer() < self._fault_until
         lit = (yes, fault, self.session.bets, self._board.tables[self.table.id].open_game)
-        if lit != self._told_lamps:
+        if lit != self._told_lamps and not self._between_games():
             self.session.outbox.lamps(self._lamps(yes, fault))
             self._told_lamps = lit
         self.answered = False
@@ -211,6 +227,12 @@ class Unit:
             return Lamps(0, tuple([Lamp(*spot, "fault") for spot in spots if spot in bets or not bets][:LAMPS_MAX]))
         empty = "invite" if playable else "no-bet"
         return Lamps(0, tuple([Lamp(*spot, "placed" if spot in bets else empty) for spot in spots][:LAMPS_MAX]))
+
+    def _between_games(self) -> bool:
+        """Whether the game on the board is no longer the engine's: its lamps stay until the next one is durable."""
+        shown = self._board.tables[self.table.id].open_game
+        found = self._books.floors[self.table.book].tables[self.table.id].open
+        return shown is not None and (found is None or found.game != shown.game)
 
     def _open_number(self) -> int:
         found = self._books.floors[self.table.book].tables[self.table.id].open

@@ -140,10 +140,11 @@ class Session:
         return found
 
     def totals(self, heartbeat: Heartbeat, committed_seq: int, wagers_total: int) -> Difference | None:
-        """A difference between the device's and the host's count of wagers, once it has stood long enough; told once.
+        """A difference between the device's and the host's count of wagers, each time it has stood long enough.
 
-        They can be compared only when everything the device has numbered is durable; other heartbeats are passed
-        over. ``wagers_total``: wagers of all locks of this boot up to ``committed_seq``, refused ones too.
+        It is told again while it stands: the books may have been shut when it was told first. Totals can be compared
+        only when everything the device has numbered is durable; other heartbeats are passed over. ``wagers_total``:
+        wagers of all locks of this boot up to ``committed_seq``, refused ones too.
         """
         if heartbeat.last_seq != committed_seq:
             return None
@@ -153,8 +154,9 @@ class Session:
         if found[1] == 0:
             return None
         self._stood += 1
-        if self._stood != DIFFERENCE_HEARTBEATS:
+        if self._stood < DIFFERENCE_HEARTBEATS:
             return None
+        self._stood = 0
         return Difference(heartbeat.boot, committed_seq, heartbeat.wagers_total, wagers_total)
 
     def silent_s(self, now: float) -> float | None:
