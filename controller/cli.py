@@ -8,6 +8,7 @@ import json
 import signal
 import sys
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -129,8 +130,19 @@ def _ask(path: str, url: str | None, config: Path | None) -> Any:
     try:
         with urllib.request.urlopen(whole, timeout=10) as answer:
             return json.loads(answer.read(_ANSWER_MAX))
+    except urllib.error.HTTPError as refused:
+        _fail(2, f"{whole}: {_told(refused)}")
     except (urllib.error.URLError, OSError, ValueError) as wrong:
         raise click.UsageError(f"no daemon answers at {whole} ({wrong}); start it, or use --ledger") from wrong
+
+
+def _told(refused: urllib.error.HTTPError) -> str:
+    """What a daemon that answered, but not with what was asked for, said of it."""
+    try:
+        said = json.loads(refused.read(_ANSWER_MAX))
+        return f"{said['error']}; {said['remedy']}"
+    except (OSError, ValueError, KeyError, TypeError):
+        return f"the answer is {refused.code} {refused.reason}; is it a daemon of this version?"
 
 
 def _print(found: Any, as_json: bool, text: Callable[[Any], str]) -> None:
@@ -167,19 +179,24 @@ def tables(config: Path | None, url: str | None, ledger: str | None, as_json: bo
 
 @main.command()
 @_asks
-@click.option("--book", default="main", show_default=True)
+@click.option("--book", default=None, help="default: the first book of the floor")
 @click.option("--count", default=50, show_default=True, type=click.IntRange(1, 500))
 @click.option("--before", default=None, type=click.IntRange(2), help="entries below this number")
 def log(
-    config: Path | None, url: str | None, ledger: str | None, as_json: bool, book: str, count: int, before: int | None
+    config: Path | None, url: str | None, ledger: str | None, as_json: bool, book: str | None, count: int,
+    before: int | None,
 ) -> None:
     """The ledger's entries, newest first."""
     if ledger is None:
-        asked = f"log?book={book}&count={count}" + (f"&before={before}" if before else "")
-        found = _ask(asked, url, config)["entries"]
+        words = {"book": book, "count": count, "before": before}
+        asked = urllib.parse.urlencode({key: word for key, word in words.items() if word is not None})
+        found = _ask(f"log?{asked}", url, config)["entries"]
     else:
         reader = Reader(_path(ledger))
-        found = [log_entry(entry) for entry in reader.entries(book, before=before, latest=count)]
+        name = book or plan_of(reader).books[0]
+        if name not in (books := reader.heads()):
+            raise click.UsageError(f"--book {name}: the ledger has {', '.join(books)}")
+        found = [log_entry(entry) for entry in reader.entries(name, before=before, latest=count)]
     _print(found, as_json, cli_text.log)
 
 

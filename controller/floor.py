@@ -344,7 +344,7 @@ class Floor:
     def _posted(self, message: Numbered, entry: Entry, done: Done) -> Taken:
         changed = dict.fromkeys([posting[0] for posting in entry.postings if posting[1] in _TOLD])
         meters = tuple([(name, *self.meters[name].shown()) for name in changed])
-        game = done.game if type(message) is Lock else None
+        game = None if type(message) is Notice else done.game
         return Taken(
             message.device, message.boot, message.seq, "posted", "", entry.number, game, done.answer, meters)
 

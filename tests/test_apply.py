@@ -285,3 +285,15 @@ def test_a_run_killed_in_the_middle_and_begun_again_counts_every_wager_once(tmp_
     assert summary["posted"] + summary["duplicate"] == 4_000
     assert summary["meters"]["pg-link"]["display_microcents"] == 1_000_000_000_000 + 4_000 * 5_000_000
     assert bad_entry(path, replay=True) == (0, "")
+
+
+def test_a_hello_of_a_boot_long_forgotten_does_not_begin_it_anew(tmp_path: Path) -> None:
+    """I1, SE-04: only the latest boots stay in memory; the ledger knows the others, their numbers and their order."""
+    ledger = tmp_path / "l.db"
+    applied(ledger, [lock(1, 1, boot=f"b{n}") for n in range(1, 15)])
+    for boot in ("b9", "b14"):
+        hello = said("hello", 1, boot=boot, firmware="1", reset_cause="power", seats=6, kept=[])
+        again = applied(ledger, [hello, lock(1, 1, boot=boot)])[0]
+        assert [answer["result"] for answer in again] == ["duplicate"]
+    assert (rows(ledger, "SELECT count(*) FROM entry WHERE kind = 'lock'"), bad_entry(ledger, replay=True)) == (
+        [(14,)], (0, ""))

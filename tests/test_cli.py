@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from controller import cli_text
 from controller.cli import main
 from controller.ledger.place import HeldLedger
+from controller.web.api import WINS_MAX
 from tests.ledger_house import (
     AT,
     DAY,
@@ -288,6 +289,38 @@ def test_without_a_ledger_the_running_daemon_is_asked(pages: str) -> None:
         assert run(*words, "--url", pages).exit_code == 0
     assert Pages.asked == ["/api/v1/meters", "/api/v1/tables", "/api/v1/wins?count=7",
                            "/api/v1/log?book=main&count=50&before=9"]
+
+
+class Refusing(Pages):
+    """A daemon that does not give what is asked for."""
+
+    def do_GET(self) -> None:
+        """404, with what is wrong and what to do."""
+        body = json.dumps({"error": "there is no book 'west'", "remedy": "look in one of main"}).encode()
+        self.send_response(404)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def test_what_a_running_daemon_refuses_is_said_in_its_own_words() -> None:
+    """Design section 9: not `no daemon answers`, which sends people to look for one that is there."""
+    with HTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        ran = run("log", "--book", "west", "--url", f"http://127.0.0.1:{server.server_address[1]}")
+        server.shutdown()
+    assert (ran.exit_code, "there is no book 'west'; look in one of main" in ran.stderr) == (2, True)
+
+
+def test_a_book_that_the_ledger_does_not_have_is_refused_by_name(ledger: Path) -> None:
+    """Not an empty list, which would look like a book without entries."""
+    ran = run("log", "--ledger", ledger, "--book", "west")
+    assert (ran.exit_code, "the ledger has main" in ran.stderr) == (2, True)
+
+
+def test_as_many_wins_as_the_command_takes_are_what_the_api_gives() -> None:
+    """One bound for both, so that no count is refused on the way."""
+    assert WINS_MAX == max(option.type.max for option in main.commands["wins"].params if option.name == "count")
 
 
 def test_check_prints_the_floor_and_exits_with_0() -> None:

@@ -9,7 +9,7 @@ from controller.web import models
 from controller.web.source import Source
 
 LOG_MAX = 500
-WINS_MAX = 200
+WINS_MAX = 500
 
 _Id = Annotated[str, Path(max_length=64)]
 _MISSING: dict[int | str, dict[str, Any]] = {404: {"model": models.Problem, "description": "No such id."}}
