@@ -11,7 +11,6 @@ from typing import Any
 
 from controller.floor_state import StateRow, meter_from
 from controller.journal import Entry
-from controller.money import format_cents
 from controller.plan import FloorPlan, MeterPlan, TablePlan
 from controller.refusal import WORDS, Refusal
 from controller.snapshot import AwardView, EnvyView, GameView, MeterView, Note, RowView, TableView
@@ -31,17 +30,11 @@ NOTICE_WORDS = {
 }
 
 
-def game_key(table: str, game: int) -> str:
-    """The key of a game's awards."""
-    return f"{table}/{game}"
-
-
 class Board:
-    """Views of all books' durable state. ``version`` rises with every change."""
+    """Views of all books' durable state."""
 
     def __init__(self, plan: FloorPlan) -> None:
         self.plan = plan
-        self.version = 0
         self.entries: dict[str, int] = {}
         self.stopped: dict[str, str] = {}
         self._awards_pending: dict[str, int] = {}
@@ -59,7 +52,6 @@ class Board:
 
     def learn(self, book: str, entries: Iterable[Entry], states: Iterable[StateRow]) -> None:
         """Take in a durable batch: entries in order, and the state rows that they changed."""
-        self.version += 1
         latest: dict[str, int] = {}
         entries = list(entries)
         if entries:
@@ -219,8 +211,3 @@ def _where(message: Mapping[str, Any]) -> str:
     said = message.get("type", "")
     kind = {"lock": "lock-out", "hits": "hit", "count": "chip count"}.get(said, said)
     return f" ({kind})" if kind and "malformed" not in message else ""
-
-
-def award_line(award: AwardView) -> str:
-    """One award in one line of text, for logs and tables."""
-    return f"{award.table} game {award.game} seat {award.seat}: {award.label}, {format_cents(award.total_cents)}"

@@ -46,10 +46,12 @@ def _meter(meter: Mapping[str, Any]) -> str:
     head = f"{meter['name']} ({meter['id']}, book {meter['book']})"
     lines = [head, "-" * len(head), *(f"{name.ljust(width)}  {fact}" for name, fact in facts), ""]
     rows = [
-        (row["label"], f"{row['hits']:,}", *(dollars(row[key]) for key in ("won", "fixed", "returned", "envy")))
+        (row["label"], dollars(row["now"]), f"{row['hits']:,}",
+         *(dollars(row[key]) for key in ("won", "fixed", "returned", "envy")))
         for row in meter["rows"]
     ]
-    lines.append(table(("Prize row", "Hits", "Won from meter", "Fixed", "Returned", "Envy"), rows, range(1, 6)))
+    heads = ("Prize row", "Takes now", "Hits", "Won from meter", "Fixed", "Returned", "Envy")
+    lines.append(table(heads, rows, range(1, 7)))
     return "\n".join(lines)
 
 

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from controller.config_reader import Section, nearest, shown
+from controller.layout import fits_a_line
 from controller.plan import FloorPlan
 from controller.wiring import LinePlan, MqttPlan, SerialSettings, SignKind, SignPlan, WebPlan, Wiring
 
@@ -61,6 +62,10 @@ def _read_lines(top: Section, plan: FloorPlan | None, ports: dict[str, str]) -> 
             row.refuse(
                 "device", f"no table has the device {shown(line.device)}", nearest(line.device, plan.table_of_device)
             )
+        table = plan.table_of_device.get(line.device) if plan is not None else None
+        if table is not None and not fits_a_line(table):
+            remedy = "give its spots or outcomes shorter ids, or connect it by MQTT"
+            row.refuse("device", f"what {shown(line.device)} is told of its table is too long for a line", remedy)
         lines[line.id] = line
     return tuple(lines.values())
 

@@ -120,7 +120,12 @@ class Daemon:
                    for device, _ in floor.boots)
 
     def _send_frame(self, line: str, message: Down) -> bool:
-        return self._lines[line].send(encode_frame(encode_binary(message)))
+        try:
+            frame = encode_frame(encode_binary(message))
+        except ValueError as wrong:  # longer than any frame: it can never be said, and must stop nothing else
+            _log.error("table unit on %s cannot be told %s: %s", line, type(message).__name__, wrong)
+            return True
+        return self._lines[line].send(frame)
 
     def _send_json(self, device: str, message: Down) -> bool:
         return self._mqtt is not None and self._mqtt.send(device, encode_json(message))
@@ -254,7 +259,7 @@ class Daemon:
             plan=self.plan, at=now, started_at=self._started_at, version=VERSION, entries=dict(board.entries),
             meters=dict(board.meters), tables=dict(board.tables), awards=board.awards, envy=board.envy,
             pending_awards=board.awards_pending, notes=tuple(notes), stopped=self._stopped(),
-            devices=devices, signs=self.signs.health(), ready=self._ready and not self._books.trouble)
+            devices=devices, signs=self.signs.health(), ready=self._ready, trouble=self._books.trouble)
 
     def _stopped(self) -> str:
         return next((why for why in self._board.stopped.values() if why), "")

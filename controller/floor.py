@@ -99,9 +99,12 @@ class Floor:
     def adopt(self, plan: FloorPlan) -> None:
         """Work under a plan from now on. What it no longer names stays known, so that it can come back."""
         self.plan = plan
+        known, self.meters = self.meters, {}
         for meter in plan.meters.values():
             if meter.book == self.book:
-                self.meters.setdefault(meter.id, Meter(meter)).plan = meter
+                self.meters[meter.id] = known.pop(meter.id, Meter(meter))
+                self.meters[meter.id].plan = meter
+        self.meters |= known  # behind those of the plan: the order of the floor file is the order of settling
         for table in plan.tables.values():
             if table.book == self.book:
                 self.tables.setdefault(table.id, Table(table)).follow(table)
@@ -346,7 +349,8 @@ class Floor:
         meters = tuple([(name, *self.meters[name].shown()) for name in changed])
         game = None if type(message) is Notice else done.game
         return Taken(
-            message.device, message.boot, message.seq, "posted", "", entry.number, game, done.answer, meters)
+            message.device, message.boot, message.seq, "posted", "", entry.number, game, done.answer, meters,
+            lock=type(message) is Lock)
 
     # ------------------------------------------------------------------ what people and the daemon enter
 

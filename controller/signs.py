@@ -37,8 +37,8 @@ class Signs:
         self._topics += [
             SignPlan(f"topic.{meter}"[:64], SignKind.MQTT, None, (meter,), 12, None, True)
             for meter in plan.meters if meter not in covered]
-        self._told: dict[str, bytes] = {}
-        self._told_at: dict[str, int] = {}
+        self._told: dict[tuple[str, str], bytes] = {}
+        self._told_at: dict[tuple[str, str], int] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._version = -1
 
@@ -79,15 +79,17 @@ class Signs:
             if line is not None:
                 line.show(*alpha_texts(made))
         for sign in self._topics:
-            self._tell_topics(meter_topics(self.shown.get(sign.id) or show(sign, snapshot, now, None)), now)
+            shown = self.shown.get(sign.id) or show(sign, snapshot, now, None)
+            self._tell_topics(sign.id, meter_topics(shown), now)
         return changed
 
-    def _tell_topics(self, topics: Mapping[str, bytes], now: int) -> None:
+    def _tell_topics(self, sign: str, topics: Mapping[str, bytes], now: int) -> None:
         for meter, payload in topics.items():
+            key = (sign, meter)
             what = payload.split(b'"at"', 1)[0] + payload.split(b'"valid_s"', 1)[-1]
-            due = now - self._told_at.get(meter, 0) >= TOPIC_EVERY_US
-            if (due or what != self._told.get(meter)) and self._publish(meter, payload):
-                self._told[meter], self._told_at[meter] = what, now
+            due = now - self._told_at.get(key, 0) >= TOPIC_EVERY_US
+            if (due or what != self._told.get(key)) and self._publish(meter, payload):
+                self._told[key], self._told_at[key] = what, now
 
     def health(self) -> dict[str, SignHealth]:
         """Whether each sign is told what it should show."""

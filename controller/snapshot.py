@@ -202,3 +202,5 @@ class Snapshot:
     signs: Mapping[str, SignHealth] = field(default_factory=dict)
     ready: bool = True
     """Ledger open, intake running, signs written."""
+    trouble: str = ""
+    """Why the ledger cannot be written now, or empty."""

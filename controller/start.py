@@ -46,6 +46,12 @@ def _refuse_changes_of(reader: Reader, plan: FloorPlan, book: str) -> None:
     for name, made in tables.items():
         if made["open"] is not None and name not in plan.tables:
             raise LedgerError(f"table {name!r} has an open game, but the configuration no longer names it; put it back")
+        if name in plan.tables and plan.tables[name].book != book:
+            raise LedgerError(f"table {name!r} has its games in book {book!r}; link it to a meter of that book")
+    for device, table in old.table_of_device.items():
+        now = plan.table_of_device.get(device)
+        if table.book == book and now is not None and now.book != book:
+            raise LedgerError(f"unit {device!r} has its numbers in book {book!r}; put it at a table of that book")
 
 
 def _refuse_change(old: FloorPlan, new: FloorPlan, name: str) -> None:

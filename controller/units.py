@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from controller.board import Board, loss_words
 from controller.books import Books, held_of
 from controller.intake import NotTaken
+from controller.layout import layout_of
 from controller.metrics import Stats
 from controller.plan import TablePlan
 from controller.refusal import WORDS, Refusal
@@ -24,11 +25,8 @@ from firmware_bridge.messages import (
     Hello,
     Lamp,
     Lamps,
-    Layout,
     OpenRound,
     Playable,
-    SpotLayout,
-    SpotOutcomes,
     Up,
     Wager,
     Welcome,
@@ -120,16 +118,10 @@ class Unit:
         mine = self._unanswered is not None and self._unanswered[0] is hello
         if mine and not self._books.why_closed(self.table.book):
             self._unanswered = None
-        self.session.outbox.welcome(welcome, self._layout())
+        self.session.outbox.welcome(welcome, layout_of(self.table))
         self._told, self._told_lamps = None, ()
         self.flush()
         self.pulse(always=True)
-
-    def _layout(self) -> Layout:
-        spots = self.table.spots
-        return Layout(
-            tuple([SpotLayout(spot.id, spot.paytable.wager_cents) for spot in spots]),
-            tuple([SpotOutcomes(spot.id, tuple(prize.outcome for prize in spot.paytable.prizes)) for spot in spots]))
 
     def _hello_again(self, beat: Heartbeat) -> None:
         """A hello that shut books could not take in: without this a loss would never be seen (design section 9)."""
@@ -165,7 +157,7 @@ class Unit:
         self.answered = True
         if taken.result == "posted":
             box.ack(taken.boot, taken.seq)
-            if taken.game is not None:
+            if taken.lock:
                 self._fault_until = 0.0
         elif taken.result == "duplicate":
             if taken.first:

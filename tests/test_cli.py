@@ -320,7 +320,7 @@ def test_a_book_that_the_ledger_does_not_have_is_refused_by_name(ledger: Path) -
 
 def test_as_many_wins_as_the_command_takes_are_what_the_api_gives() -> None:
     """One bound for both, so that no count is refused on the way."""
-    assert WINS_MAX == max(option.type.max for option in main.commands["wins"].params if option.name == "count")
+    assert max(option.type.max for option in main.commands["wins"].params if option.name == "count") == WINS_MAX
 
 
 def test_check_prints_the_floor_and_exits_with_0() -> None:

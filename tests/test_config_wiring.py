@@ -79,6 +79,17 @@ def test_a_line_that_cannot_work_is_refused(floor: Copy, text: str, said: str) -
     assert said in floor.add(text).refused()
 
 
+def test_a_table_whose_lamps_no_frame_can_carry_is_refused_on_a_line(floor: Copy) -> None:
+    """PROTOCOL section 3: a frame is bounded; the unit would wait for its lamps for ever."""
+    floor.change(FLOOR, "seats = 7", "seats = 64").change(
+        FLOOR, "pay_order = [1, 2, 3, 4, 5, 6, 7]", f"pay_order = {list(range(1, 65))}")
+    head, spot, tail = (floor.folder / FLOOR).read_text().rpartition('id = "progressive"')
+    (floor.folder / FLOOR).write_text(head + spot.replace("progressive", "s" * 64) + tail)
+    assert floor.wiring().lines == ()
+    said = floor.add(LINE.replace("hub-01", "hub-03")).refused()
+    assert 'what "hub-03" is told of its table is too long for a line; give its spots or outcomes shorter ids' in said
+
+
 def test_a_broker_needs_only_a_host(floor: Copy) -> None:
     mqtt = floor.add('[mqtt]\nhost = "127.0.0.1"').wiring().mqtt
     assert mqtt is not None and (mqtt.port, mqtt.client_id, mqtt.tls) == (1883, "meterd-demo", False)

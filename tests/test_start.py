@@ -130,6 +130,30 @@ def test_another_number_of_decks_is_another_rate_also_when_a_table_joins_at_the_
     assert "at table 'T' differs" in refusal(path, by_decks(tmp_path, "both", (6, 3)))
 
 
+def two_books(second: str) -> FloorPlan:
+    """PG-02 on a meter of one book or of the other; both books have another table."""
+    def change(floor: Json) -> None:
+        link, table = floor["meter"][0], floor["table"][1]
+        floor["meter"].append(link | {"id": "west-link", "name": "West", "book": "west"})
+        floor["table"].append(table | {
+            "id": "PG-04", "device": "hub-04", "spot": [table["spot"][0] | {"meters": {"main": "west-link"}}]})
+        table["spot"][0]["meters"] = {"main": second}
+    return contract_plan(change)
+
+
+def test_a_table_that_has_played_stays_in_its_book(tmp_path: Path) -> None:
+    """I1: its games and its unit's numbers are the other book's to know; elsewhere all is new."""
+    path = tmp_path / "l.db"
+    applied(path, [lock(1, 1, device="hub-02")], two_books("pg-link"))
+    assert refusal(path, two_books("west-link")).startswith("table 'PG-02' has its games in book 'main'")
+
+
+def test_a_unit_stays_in_its_book_before_its_table_has_played(tmp_path: Path) -> None:
+    """I1: its numbers are unique in all books together."""
+    path = opened(tmp_path / "l.db", two_books("pg-link"))
+    assert refusal(path, two_books("west-link")).startswith("unit 'hub-02' has its numbers in book 'main'")
+
+
 def test_a_table_with_an_open_game_may_not_go(tmp_path: Path) -> None:
     """Its awards would have no table."""
     path = tmp_path / "l.db"

@@ -12,6 +12,7 @@ from controller.ledger import chain, schema
 from controller.ledger.place import LedgerError
 from controller.ledger.verify import BadEntry, verify, verify_tail
 from controller.offline import put_right
+from tests.floors import named_floor, plan_of
 from tests.ledger_house import (
     AT,
     DAY,
@@ -376,3 +377,23 @@ def test_a_difference_of_totals_is_accepted_with_the_locks_that_came_since(tmp_p
     entered(path, lambda floor: floor.accept_loss("PG-01", "counted by hand", AT))
     body = json.loads(rows(path, "SELECT body FROM state WHERE kind = 'boot'")[0][0])
     assert (body["wagers_total"], bad_entry(path, replay=True)) == (6, (0, ""))
+
+
+def test_meters_put_in_another_order_are_settled_and_replayed_in_the_same_order(tmp_path: Path) -> None:
+    """Two hits of two meters in one message, before and after the floor file's meters were reversed."""
+    path = tmp_path / "order.db"
+    floor, paytables = named_floor("three-meters", {})
+    wager = next(iter(paytables.values()))
+    cents = 100 * int(wager["wager"].strip("$").split(".")[0])
+    tops = [prize["outcome"] for prize in wager["prize"] if "share" in prize][:2]
+
+    def evening(first: int) -> list[Json]:
+        seats = [{"seat": seat, "spot": "progressive", "cents": cents} for seat in (1, 2)]
+        hits = [{"seat": seat, "spot": "progressive", "outcome": top} for seat, top in enumerate(tops, start=1)]
+        return [said("lock", first, "hub-PG-01", round=first, wagers=seats),
+                said("hits", first + 1, "hub-PG-01", round=first, hits=hits)]
+
+    assert [one["result"] for one in applied(path, evening(1), plan_of((floor, paytables)))[0]] == ["posted"] * 2
+    floor["meter"].reverse()
+    assert [one["result"] for one in applied(path, evening(3), plan_of((floor, paytables)))[0]] == ["posted"] * 2
+    assert verify(path, replay=True)[0].replayed

@@ -4,15 +4,16 @@ It knows no rules: it writes what the engine made. A failed batch raises, and no
 """
 
 import itertools
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy import Connection, Engine, Table, update
+from sqlalchemy import Connection, Engine, Table, select, update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
-from controller.floor_state import StateRow, canonical
+from controller.floor_state import ACCOUNTS, StateRow, canonical
 from controller.journal import Entry
 from controller.ledger import chain, schema
 from controller.ledger.place import (
@@ -126,6 +127,9 @@ class Writer:
                 self._posting.run(connection, postings)
                 if states:
                     connection.exec_driver_sql(self._state, states)
+                for batch in batches:
+                    if any(entry.kind == "close" for entry in batch.entries):
+                        _check_identity(connection, batch.book)
         except IntegrityError as wrong:
             raise BrokenLedger(f"the ledger already holds a key or number that was to be new: {wrong.orig}") from wrong
         except SQLAlchemyError as wrong:
@@ -143,6 +147,15 @@ class Writer:
     def close(self) -> None:
         """Close the connection."""
         self._engine.dispose()
+
+
+def _check_identity(connection: Connection, book: str) -> None:
+    """At each close the ledger itself is asked whether every meter adds up (design section 9, R-19): BrokenLedger."""
+    query = select(schema.state.c.key, schema.state.c.body)
+    for meter, body in connection.execute(query.where(schema.state.c.book == book, schema.state.c.kind == "meter")):
+        made = json.loads(body)
+        if sum(made[account] for account in ACCOUNTS):
+            raise BrokenLedger(f"book {book}: the accounts of {meter} in the ledger do not sum to zero")
 
 
 def _rows(

@@ -105,12 +105,15 @@ def health_routes(source: Source) -> APIRouter:
     async def readyz(response: Response) -> models.Health:
         """200 only while the ledger is open, intake runs and the book is not stopped."""
         snapshot = source.snapshot()
-        if snapshot.ready and not snapshot.stopped:
+        if snapshot.ready and not snapshot.stopped and not snapshot.trouble:
             return models.Health(status="ready")
         response.status_code = 503
         if snapshot.stopped:
             remedy = "call the technician; after repair: meterctl verify, then meterctl clear"
             return models.Health(status="stopped", what=snapshot.stopped, remedy=remedy)
+        if snapshot.trouble:
+            remedy = "look at the disk and the rights of its folder; it goes on by itself"
+            return models.Health(status="trouble", what=snapshot.trouble, remedy=remedy)
         return models.Health(status="starting", what="the controller is starting", remedy="ask again in a minute")
 
     return health

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from controller.money import format_rate, whole_cents
+from controller.money import format_rate, share_of_meter, whole_cents
 from controller.snapshot import AwardView, DeviceView, GameView, MeterView, Note, Snapshot, TableView
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -31,6 +31,8 @@ class Row(BaseModel):
 
     outcome: str
     label: str
+    now: str
+    """What a hit would take of this meter now."""
     hits: int
     won: str
     fixed: str
@@ -329,6 +331,7 @@ def meter(view: MeterView) -> Meter:
             Row(
                 outcome=row.outcome,
                 label=row.label,
+                now=dollars(_share_now(view, row.outcome)),
                 hits=row.hits,
                 won=dollars(row.won_cents),
                 fixed=dollars(row.fixed_cents),
@@ -339,6 +342,15 @@ def meter(view: MeterView) -> Meter:
         ],
         tables=list(view.tables),
     )
+
+
+def _share_now(view: MeterView, outcome: str) -> int:
+    """Cents of a meter that a hit of a row would take now, alone."""
+    for prize in view.plan.paytable.prizes:
+        if prize.outcome == outcome:
+            shares = dict(prize.shares)
+            return share_of_meter(view.display_microcents, shares.get(view.plan.part, 0), view.plan.rounding)
+    return 0
 
 
 def award(view: AwardView) -> Award:
