@@ -1,17 +1,23 @@
 """``meterctl``: everything people and scripts ask of the controller on the command line.
 
-Exit codes: 0 done, 1 a check failed, 2 usage, configuration or input file, 3 ledger.
+Exit codes: 0 done, 1 a check failed, 2 usage, configuration, input or output, 3 ledger. As with other programs, 130 is
+"interrupted" and 141 "nobody reads the output": neither says that anything was found, good or bad.
 """
 
 import asyncio
+import functools
+import http.client
 import json
+import os
 import signal
 import sys
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -19,8 +25,10 @@ import click
 
 from controller import cli_text
 from controller.apply import apply as apply_file
+from controller.cli_game import classify, settle
+from controller.cli_odds import odds
+from controller.cli_odds import simulate as simulate_meter
 from controller.config import ConfigError, load
-from controller.daemon import VERSION, clock
 from controller.describe import describe
 from controller.floor import Floor
 from controller.ledger.backup import backup as backup_ledger
@@ -32,15 +40,22 @@ from controller.ledger.writer import Batch, create
 from controller.listing import latest_awards, log_entry
 from controller.offline import look, plan_of, put_right
 from controller.plan import Environment, FloorPlan
-from controller.web import models
 from controller.wiring import Wiring
 from firmware_bridge.device import SimulationError
 from firmware_bridge.simulator import simulate
 
+VERSION = version("progressive-meter-controller")
 SYSTEM_CONFIG = Path("/etc/meterd/meterd.toml")
 DEFAULT_URL = "http://127.0.0.1:8688"
 _DAYS_MAX = (datetime(9998, 12, 31, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
 _ANSWER_MAX = 64 * 1024 * 1024
+_NUMBER_MAX = (1 << 63) - 1
+"""The largest entry number that a ledger can hold."""
+
+
+def clock() -> int:
+    """UTC microseconds."""
+    return time.time_ns() // 1_000
 
 
 class Group(click.Group):
@@ -49,13 +64,29 @@ class Group(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command."""
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            if sys.stdout is not None:
+                sys.stdout.flush()
+            return result
         except ConfigError as wrong:
             _fail(2, str(wrong))
         except BadEntry as bad:
             _fail(1, f"NOT GOOD: {bad}")
         except LedgerError as wrong:
             _fail(3, str(wrong))
+        except KeyboardInterrupt:
+            _fail(128 + signal.SIGINT, "Interrupted. What was answered is done; the rest may be given again.")
+        except BrokenPipeError:
+            _leave_output()
+            sys.exit(128 + signal.SIGPIPE)
+        except OSError as wrong:
+            _leave_output()
+            _fail(2, f"{wrong.filename or 'input or output'}: {wrong.strerror or wrong}")
+
+
+def _leave_output() -> None:
+    """Give up what could not be written: the interpreter would try again at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _fail(code: int, text: str) -> NoReturn:
@@ -106,14 +137,26 @@ def check(config: Path) -> None:
 
 
 def _asks(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command that shows something its source: a daemon or a ledger. Both speak in known forms only."""
+
+    @functools.wraps(command)
+    def asking(*, ledger: str | None, **options: Any) -> None:
+        try:
+            command(ledger=ledger, **options)
+        except (KeyError, TypeError, ValueError, AttributeError) as wrong:
+            if ledger is None:
+                raise click.UsageError("what answers there is not meterd, or another version of it") from wrong
+            raise LedgerError(f"{ledger}: cannot be read, it may be damaged; run `meterctl verify`") from wrong
+
+    made: Callable[..., None] = asking
     for option in (
         click.option("--json", "as_json", is_flag=True, help="the API's JSON, for machines"),
         click.option("--ledger", default=None, help="read this ledger instead of asking the daemon"),
         click.option("--url", default=None, help=f"the daemon's pages (default: of --config, or {DEFAULT_URL})"),
         click.option("--config", type=_FILE, default=None, help="configuration of the daemon to ask"),
     ):
-        command = option(command)
-    return command
+        made = option(made)
+    return made
 
 
 def _ask(path: str, url: str | None, config: Path | None) -> Any:
@@ -132,7 +175,7 @@ def _ask(path: str, url: str | None, config: Path | None) -> Any:
             return json.loads(answer.read(_ANSWER_MAX))
     except urllib.error.HTTPError as refused:
         _fail(2, f"{whole}: {_told(refused)}")
-    except (urllib.error.URLError, OSError, ValueError) as wrong:
+    except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as wrong:
         raise click.UsageError(f"no daemon answers at {whole} ({wrong}); start it, or use --ledger") from wrong
 
 
@@ -160,6 +203,8 @@ def meters(config: Path | None, url: str | None, ledger: str | None, as_json: bo
     if ledger is None:
         found = _ask("meters", url, config)
     else:
+        from controller.web import models  # slow to import, and few commands need it
+
         views = look(_path(ledger), VERSION, clock()).meters.values()
         found = [models.meter(view).model_dump(mode="json") for view in views]
     _print(found, as_json, cli_text.meters)
@@ -172,6 +217,8 @@ def tables(config: Path | None, url: str | None, ledger: str | None, as_json: bo
     if ledger is None:
         found = _ask("tables", url, config)
     else:
+        from controller.web import models  # slow to import, and few commands need it
+
         views = look(_path(ledger), VERSION, clock()).tables.values()
         found = [models.table(view, None).model_dump(mode="json") for view in views]
     _print(found, as_json, cli_text.tables)
@@ -181,7 +228,7 @@ def tables(config: Path | None, url: str | None, ledger: str | None, as_json: bo
 @_asks
 @click.option("--book", default=None, help="default: the first book of the floor")
 @click.option("--count", default=50, show_default=True, type=click.IntRange(1, 500))
-@click.option("--before", default=None, type=click.IntRange(2), help="entries below this number")
+@click.option("--before", default=None, type=click.IntRange(2, _NUMBER_MAX), help="entries below this number")
 def log(
     config: Path | None, url: str | None, ledger: str | None, as_json: bool, book: str | None, count: int,
     before: int | None,
@@ -208,6 +255,8 @@ def wins(config: Path | None, url: str | None, ledger: str | None, as_json: bool
     if ledger is None:
         found = _ask(f"wins?count={count}", url, config)
     else:
+        from controller.web import models
+
         reader = Reader(_path(ledger))
         views = latest_awards(reader, plan_of(reader), count)
         found = [models.award(view).model_dump(mode="json") for view in views]
@@ -225,6 +274,8 @@ def apply(config: Path, ledger: str, quiet: bool, at: str | None, file: Path) ->
     plan = _load(config)[0]
     time_us = _time(at)
     out = None if quiet else sys.stdout
+    if str(file) == "-" and sys.stdin is None:
+        _fail(2, "-: there is no standard input")
     try:
         source = sys.stdin.buffer if str(file) == "-" else file.open("rb")
     except OSError as wrong:
@@ -350,6 +401,11 @@ def _refuse_production(config: Path, target: str) -> None:
     if same or place in ports or (broker is not None and broker in target):
         _fail(2, f"{target} belongs to the production floor of {config}: a simulated unit is never let on it")
 
+
+main.add_command(classify)
+main.add_command(settle)
+main.add_command(odds)
+main.add_command(simulate_meter)
 
 if __name__ == "__main__":
     main()

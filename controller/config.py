@@ -3,6 +3,7 @@
 ``load`` reads files; ``build`` makes the same plan from the document that a ledger keeps. All keys: docs/CONFIG.md.
 """
 
+import codecs
 import hashlib
 import json
 import re
@@ -42,7 +43,7 @@ __all__ = ["ConfigError", "Problem", "build", "load", "remarks"]
 def load(path: Path) -> tuple[FloorPlan, Wiring]:
     """The floor and the wiring of a configuration file; raises ``ConfigError`` with all its problems."""
     problems = Problems()
-    raw = _read_toml(path, path.name, problems)
+    raw = read_toml(path, path.name, problems)
     if raw is None:
         raise problems.error()
     top = Section(raw, "floor", "", path.name, problems)
@@ -93,7 +94,7 @@ class _Site(NamedTuple):
     gaming_day_start: time
 
 
-def _read_toml(path: Path, name: str, problems: Problems) -> dict[str, Any] | None:
+def read_toml(path: Path, name: str, problems: Problems) -> dict[str, Any] | None:
     """A file as written, numbers with a point kept apart as ``WrittenFloat``; None when it cannot be read."""
     try:
         with path.open("rb") as file:
@@ -103,6 +104,9 @@ def _read_toml(path: Path, name: str, problems: Problems) -> dict[str, Any] | No
         return None
     if len(content) > FILE_BYTES_MAX:
         problems.add(name, "file", f"longer than {FILE_BYTES_MAX:,} bytes", "is it the right file?")
+        return None
+    if content.startswith(codecs.BOM_UTF8):
+        problems.add(name, "byte 0", "a byte order mark", "save the file as UTF-8 without a byte order mark")
         return None
     try:
         return tomllib.loads(content.decode("utf-8"), parse_float=WrittenFloat)
@@ -138,7 +142,7 @@ def _read_sheets(raw: Mapping[str, Any], path: Path, problems: Problems) -> _She
         problems.add(path.name, place, f"{len(named)} are in use", f"at most {PAYTABLES_MAX} are allowed")
         return _Sheets({}, {}, known, named)
     files = {name: f"{written}/{name}.toml" for name in sorted(named)}
-    found = {name: _read_toml(folder / f"{name}.toml", file, problems) for name, file in files.items()}
+    found = {name: read_toml(folder / f"{name}.toml", file, problems) for name, file in files.items()}
     readable = {name: sheet for name, sheet in found.items() if sheet is not None}
     return _Sheets(readable, files, known, found.keys() - readable.keys())
 

@@ -164,8 +164,9 @@ def test_only_paytable_4_has_envy() -> None:
     assert [number for number in NUMBERS if shipped(number).has_envy] == [4]
 
 
-def test_there_are_no_other_shipped_paytables() -> None:
-    assert sorted(path.stem for path in PAYTABLES.glob("*.toml")) == [f"progressive-{number}" for number in NUMBERS]
+def test_there_are_no_other_progressive_paytables() -> None:
+    found = sorted(path.stem for path in PAYTABLES.glob("progressive-*.toml"))
+    assert found == [f"progressive-{number}" for number in NUMBERS]
 
 
 def test_the_contracts_paytables_are_the_shipped_ones() -> None:

@@ -1,13 +1,13 @@
-"""``python -m tests.bench [ledger] [mqtt] [latency] [idle] [start]``: measure, and print a table with ratios."""
+"""``python -m tests.bench [PART ...]``: measure all parts or those named, and print a table with ratios."""
 
 import sys
 import time
 
-from tests.bench import idle, latency, ledger, mqtt, start
+from tests.bench import classify, idle, latency, ledger, mqtt, odds, start
 from tests.bench.measure import machine, steal
 
 PARTS = {"ledger": ledger.measure, "mqtt": mqtt.measure, "latency": latency.measure, "idle": idle.measure,
-         "start": start.measure}
+         "start": start.measure, "classify": classify.measure, "odds": odds.measure}
 
 
 def main() -> None:
