@@ -7,6 +7,7 @@ import gc
 import json
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
@@ -15,6 +16,7 @@ from controller.floor import Floor
 from controller.intake import NotTaken, read_json
 from controller.ledger.place import HeldLedger, LedgerError, file_of, ledger_url, make_folder_of
 from controller.ledger.reader import Reader, tell
+from controller.ledger.verify import BadEntry, verify_tail
 from controller.ledger.writer import Batch, Writer, create, open_writer
 from controller.meter import BrokenInvariant
 from controller.plan import FloorPlan
@@ -149,7 +151,8 @@ def apply(
     path = file_of(ledger_url(place))
     make_folder_of(path)
     began = at if at is not None else clock()
-    held = HeldLedger(path, "meterctl apply", str(began))
+    since = datetime.fromtimestamp(clock() // 1_000_000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    held = HeldLedger(path, "meterctl apply", since)
     try:
         if not path.exists():
             create(path, [Batch(book, *Floor.opened(plan, book, began, MADE_BY).drain()) for book in plan.books])
@@ -163,6 +166,10 @@ def apply(
 def _on_ledger(
     plan: FloorPlan, path: Path, file: BinaryIO, at: int | None, clock: Any, out: TextIO | None, began: int
 ) -> dict[str, Any]:
+    try:
+        verify_tail(path)
+    except BadEntry as bad:
+        raise LedgerError(f"{path}: {bad}; it is left as it is: see `meterctl verify`") from bad
     reader = Reader(path)
     origin = reader.origin()
     if origin.made_by != MADE_BY:

@@ -26,6 +26,8 @@ def read_board(reader: Reader, plan: FloorPlan) -> Board:
         states = [*reader.states(book, "meter"), *tables, *reader.states(book, "book"), *reversed(awards)]
         board.learn(book, entries, states)
         board.entries[book] = number
+    # State rows come in the order in which they last changed; people look for a meter where the floor file has it.
+    board.meters = {meter: board.meters[meter] for meter in plan.meters if meter in board.meters}
     return board
 
 

@@ -259,12 +259,12 @@ class Floor:
         return self._fault(boot, message, text, at)._replace(posted_before=True)
 
     def _fault(self, boot: Boot, message: Numbered, text: str, at: int) -> Taken:
-        """The same number with other content: kept as evidence, once for each content."""
+        """The same number with other content: kept as evidence, once for each content, the first few of a boot."""
         digest = sha256(text.encode()).hexdigest()[:32]
-        if digest not in boot.faults:
+        if digest not in boot.faults and len(boot.faults) < FAULTS_KEPT:
             body = {"message": written(message), "reason": Refusal.CONTENT_DIFFERS.value, "seq": message.seq}
             self._enter_of("fault", message, at, body, keyed=False)
-            boot.faults = [*boot.faults, digest][-FAULTS_KEPT:]
+            boot.faults = [*boot.faults, digest]
             self._boots_changed.add((message.device, message.boot))
         return Taken(message.device, message.boot, message.seq, "fault", Refusal.CONTENT_DIFFERS.value)
 

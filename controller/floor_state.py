@@ -145,7 +145,7 @@ class Boot:
     """A loss was accepted: the unit's next comparable total becomes the host's."""
     held: dict[int, Numbered] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
-    """Digests of the latest differing contents already kept as evidence, so that a repeating unit cannot flood."""
+    """Digests of the first differing contents, kept as evidence; a unit that goes on cannot flood the ledger."""
     said: dict[int, tuple[str, str, int]] = field(default_factory=dict)
     """By seq: content, refusal reason or empty, entry. Not in the ledger's row: it is looked up there instead."""
 

@@ -169,7 +169,7 @@ def void(meters: Mapping[str, Meter], table: Table, open_round: Round) -> Done |
         return Refusal.ROUND_HAS_AWARDS
     rebooked = {meter: fed for meter, fed in open_round.fed.items() if fed}
     postings: list[Posting] = []
-    for meter, fed in open_round.fed.items():
+    for meter, fed in sorted(open_round.fed.items()):  # as its state row has them: a restart changes nothing
         postings += post(meters[meter], (("players", fed), ("house", -fed)))
     touched = (*open_round.fed, *close_open(meters, table))
     return Done(open_round.game, postings, touched, _members({"rebooked": rebooked}))

@@ -3,7 +3,7 @@
 import pytest
 from floors import contract_floor, plan_of
 
-from controller.floor import Floor
+from controller.floor import FAULTS_KEPT, Floor
 from controller.journal import post
 from controller.meter import BrokenInvariant
 from firmware_bridge.messages import Lock, Wager
@@ -49,3 +49,12 @@ def test_an_account_below_zero_is_a_broken_invariant() -> None:
     meter = Floor.opened(PLAN).meters["pg-link"]
     with pytest.raises(BrokenInvariant, match="below zero"):
         post(meter, (("house", 5), ("reserve", -5)))
+
+
+def test_a_unit_that_repeats_one_number_with_ever_other_contents_cannot_flood_the_ledger() -> None:
+    """I5, SD-09: the first contents are evidence enough; every one is answered as a fault."""
+    floor = Floor.opened(PLAN)
+    floor.take(lock(1, 1), 1)
+    before = floor.number
+    results = {floor.take(lock(1, number), 1)[0].result for number in range(2, 200)}
+    assert (results, floor.number - before) == ({"fault"}, FAULTS_KEPT)

@@ -397,3 +397,15 @@ def test_meters_put_in_another_order_are_settled_and_replayed_in_the_same_order(
     floor["meter"].reverse()
     assert [one["result"] for one in applied(path, evening(3), plan_of((floor, paytables)))[0]] == ["posted"] * 2
     assert verify(path, replay=True)[0].replayed
+
+
+def test_a_void_after_a_restart_is_replayed_as_it_was_posted(tmp_path: Path) -> None:
+    """The round's contributions come back from its state row in the order of names, not of the floor file."""
+    path = tmp_path / "void.db"
+    floor, paytables = named_floor("three-meters", {})
+    floor["meter"].sort(key=lambda meter: meter["id"], reverse=True)
+    cents = 100 * int(next(iter(paytables.values()))["wager"].strip("$").split(".")[0])
+    wagers = [{"seat": 1, "spot": "progressive", "cents": cents}]
+    applied(path, [said("lock", 1, "hub-PG-01", round=1, wagers=wagers)], plan_of((floor, paytables)))
+    applied(path, [said("void", 2, "hub-PG-01", round=1, reason="misdeal")], plan_of((floor, paytables)))
+    assert verify(path, replay=True)[0].replayed

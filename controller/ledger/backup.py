@@ -1,6 +1,7 @@
 """A copy of a live ledger that is proved before it gets its name (DB-06)."""
 
 import os
+import sqlite3
 from pathlib import Path
 
 from sqlalchemy import create_engine
@@ -31,7 +32,7 @@ def backup(path: Path, copy: Path) -> list[Verified]:
         return proved
     except FileExistsError:
         raise LedgerError(f"{copy}: there is a file already; give another name") from None
-    except (OSError, SQLAlchemyError) as wrong:
+    except (OSError, SQLAlchemyError, sqlite3.Error) as wrong:  # the driver's own copying raises its own errors
         raise LedgerError(f"the copy could not be written: {why(copy, wrong)}") from wrong
     except BadEntry as bad:
         raise BadEntry(bad.book, bad.number, f"{bad.why} (no backup was made)") from bad

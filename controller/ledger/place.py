@@ -42,6 +42,10 @@ def file_of(url: URL) -> Path:
     """The file of an SQLite ledger, absolute; LedgerError for another database."""
     if url.get_backend_name() != "sqlite" or not url.database:
         raise LedgerError(f"{url.render_as_string(hide_password=True)}: this version keeps its ledger in SQLite only")
+    try:
+        url.database.encode()
+    except UnicodeEncodeError as wrong:
+        raise LedgerError(f"{url.database!a}: SQLite cannot open a file of such a name; use UTF-8") from wrong
     return Path(url.database).absolute()
 
 

@@ -59,6 +59,7 @@ def verify(path: Path, *, replay: bool = False) -> list[Verified]:
     try:
         with engine.connect() as connection:
             # The whole check compares every index with its table: only a replay takes the time for it.
+            _refuse_foreign(connection, path)
             problem = connection.exec_driver_sql(f"PRAGMA {'integrity' if replay else 'quick'}_check").scalar()
             if problem != "ok":
                 raise LedgerError(f"{path}: the database file is damaged: {problem}; keep it and restore a backup")
@@ -78,6 +79,7 @@ def verify_tail(path: Path) -> None:
     engine = reading_engine(path)
     try:
         with engine.connect() as connection:
+            _refuse_foreign(connection, path)
             heads = connection.exec_driver_sql("SELECT book, number, body FROM state WHERE kind = 'head'").all()
             if not heads:
                 raise LedgerError(f"{path}: has no entries; restore a backup")
@@ -87,6 +89,15 @@ def verify_tail(path: Path) -> None:
         raise LedgerError(f"{path}: cannot be read: {getattr(wrong, 'orig', None) or wrong}") from wrong
     finally:
         engine.dispose()
+
+
+def _refuse_foreign(connection: Connection, path: Path) -> None:
+    """A ledger has tables and indexes; a trigger or a view in it could change or hide what is written next."""
+    query = "SELECT type, name FROM sqlite_master WHERE type NOT IN ('table', 'index') ORDER BY name"
+    foreign = connection.exec_driver_sql(query).first()
+    if foreign is not None:
+        raise LedgerError(f"{path}: has a {foreign.type} {foreign.name}, not made by this program; "
+                          "keep the file as it is and restore a backup")
 
 
 def _verify_tail_of(connection: Connection, book: str, head: int, head_hash: str) -> None:

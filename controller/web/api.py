@@ -9,6 +9,8 @@ from controller.web import models
 from controller.web.source import Source
 
 LOG_MAX = 500
+NUMBER_MAX = (1 << 63) - 1
+"""The largest entry number that a ledger can hold."""
 WINS_MAX = 500
 
 _Id = Annotated[str, Path(max_length=64)]
@@ -80,7 +82,7 @@ def _book(api: APIRouter, source: Source) -> None:
     @api.get("/log", responses=_MISSING)
     async def log(
         book: Annotated[str | None, Query(max_length=64)] = None,
-        before: Annotated[int | None, Query(ge=1)] = None,
+        before: Annotated[int | None, Query(ge=1, le=NUMBER_MAX)] = None,
         count: Annotated[int, Query(ge=1, le=LOG_MAX)] = 100,
     ) -> models.Log:
         """Entries of a book, newest first; without ``book`` the first one."""

@@ -12,7 +12,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 CONNECTIONS_MAX = 256
 VANISHED_MS = 10_000
 ASK_S = 10.0
-"""A connection that has asked for nothing after this long is dropped."""
+"""A connection that has asked for nothing (more) after this long is dropped."""
 
 
 class Connection(H11Protocol):
@@ -24,10 +24,17 @@ class Connection(H11Protocol):
         self.app_state = {**self.app_state, "transport": transport}
         peer = transport.get_extra_info("socket")
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, VANISHED_MS)
-        self.loop.call_later(ASK_S, self._drop_if_silent)
+        self._asks = self.loop.call_later(ASK_S, self._drop_if_silent, None)
 
-    def _drop_if_silent(self) -> None:
-        if self.cycle is None:
+    def on_response_complete(self) -> None:
+        """Bound the time to the next request, too: one begun and never ended would keep its place for ever."""
+        answered = self.cycle
+        super().on_response_complete()
+        self._asks.cancel()
+        self._asks = self.loop.call_later(ASK_S, self._drop_if_silent, answered)
+
+    def _drop_if_silent(self, answered: object) -> None:
+        if self.cycle is answered:
             self.transport.abort()
 
 

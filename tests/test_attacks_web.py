@@ -1,0 +1,51 @@
+"""Browsers and programs that mean no good, or are just broken: the pages stay there for the others (DI-05)."""
+
+import json
+import socket
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from web_house import House, Served, served
+
+from controller.web import serve
+
+
+@pytest.fixture
+def server() -> Iterator[Served]:
+    """A running server over a busy floor."""
+    with served(House()) as running:
+        yield running
+
+
+def ask(server: Served, path: str) -> tuple[int, Any]:
+    """Status and JSON of an answer."""
+    try:
+        with urllib.request.urlopen(server.url + path, timeout=5) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as refused:
+        return refused.code, json.load(refused)
+
+
+def test_a_connection_that_never_ends_its_second_request_is_dropped(
+    server: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One byte now and then would keep a place for ever, and 256 of them the whole server."""
+    monkeypatch.setattr(serve, "ASK_S", 0.3)
+    with socket.create_connection(("127.0.0.1", server.port), timeout=5) as slow:
+        slow.sendall(b"GET /healthz HTTP/1.1\r\nHost: house\r\n\r\n")
+        assert slow.recv(4_096).startswith(b"HTTP/1.1 200")
+        slow.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
+        ends = time.monotonic() + 5
+        while server.connections:
+            assert time.monotonic() < ends
+            time.sleep(0.02)
+
+
+@pytest.mark.parametrize("before", [1 << 63, 10**30])
+def test_an_entry_number_that_no_ledger_can_hold_is_a_wrong_query(server: Served, before: int) -> None:
+    status, said = ask(server, f"/api/v1/log?before={before}")
+    assert (status, "query.before" in said["error"]) == (422, True)
