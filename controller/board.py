@@ -7,6 +7,7 @@ it can be ahead of the ledger (I4, DI-07).
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from controller.floor_state import StateRow, meter_from
@@ -71,21 +72,30 @@ class Board:
             self._state(book, row, at)
 
     def _state(self, book: str, row: StateRow, at: Mapping[int, int]) -> None:
-        made = json.loads(row.body)
         if row.kind == "meter" and row.key in self.plan.meters:
+            made = json.loads(row.body)
             self.meters[row.key] = meter_view(self.plan.meters[row.key], *self._links[row.key], made)
         elif row.kind == "table" and row.key in self.tables:
-            view, loss = self.tables[row.key], loss_words(made["loss"])
-            if loss != view.loss:
-                self.tables[row.key] = replace(view, loss=loss)
-            if made["open"] is not None and made["open"]["chips"] is not None:
-                self._change_game(row.key, made["open"]["game"], chips=made["open"]["chips"])
+            self._table(row.key, row.body)
         elif row.kind == "book":
+            made = json.loads(row.body)
             self.stopped[book] = made["stopped"]
             self._awards_pending[book] = made["awards_pending"]
         elif row.kind == "award":
+            made = json.loads(row.body)
             table, game = row.key.rsplit("/", 1)
             self._learn_awards(table, int(game), made, at.get(made["entry"], 0))
+
+    def _table(self, table: str, body: str) -> None:
+        view = self.tables[table]
+        if not view.loss and '"loss":null' in body and '"chips":null' in body:
+            return  # as nearly always: nothing that the game's entries have not told
+        made = json.loads(body)
+        loss = loss_words(made["loss"])
+        if loss != view.loss:
+            self.tables[table] = replace(view, loss=loss)
+        if made["open"] is not None and made["open"]["chips"] is not None:
+            self._change_game(table, made["open"]["game"], chips=made["open"]["chips"])
 
     def _learn_awards(self, table: str, game: int, made: Mapping[str, Any], at: int) -> None:
         plan = self.plan.tables.get(table)
@@ -104,11 +114,13 @@ class Board:
             self.tables[table] = TableView(view.plan, games, view.loss)
 
     def _entry(self, entry: Entry) -> None:
-        body = json.loads(entry.body)
         table = entry.table or ""
-        if entry.kind == "lock" and table in self.tables:
-            self._lock(entry, table, body)
-        elif entry.kind == "count":
+        if entry.kind == "lock":
+            if table in self.tables:
+                self._lock(entry, table)
+            return
+        body = json.loads(entry.body)
+        if entry.kind == "count":
             self._change_game(table, entry.game, chips=body["message"]["chips"])
         elif entry.kind == "close":
             self._change_game(table, entry.game, state="closed")
@@ -118,15 +130,21 @@ class Board:
         if note is not None:
             self.notes = (note, *self.notes)[:NOTES_KEPT]
 
-    def _lock(self, entry: Entry, table: str, body: Mapping[str, Any]) -> None:
-        view = self.tables[table]
+    def _lock(self, entry: Entry, table: str) -> None:
+        view, body = self.tables[table], entry.body
         games = view.games
-        if body["opened"]:
+        opened = body.endswith('"opened":true}')
+        if opened and any(one.state == "open" for one in games):
             games = tuple([replace(one, state="closed") if one.state == "open" else one for one in games])
-        wagers = tuple([(one["seat"], one["spot"], one["cents"]) for one in body["message"]["wagers"]])
-        state = "open" if body["opened"] else "late"
-        made = GameView(table, entry.game or 0, entry.at, state, wagers, None, (), ())
-        self.tables[table] = TableView(view.plan, (made, *games)[:GAMES_KEPT], view.loss)
+        wagers = _wagers(body[body.index("[") : body.rindex("]") + 1])
+        made = GameView(table, entry.game or 0, entry.at, "open" if opened else "late", wagers, None, (), ())
+        self.tables[table] = TableView(view.plan, (made, *games[: GAMES_KEPT - 1]), view.loss)
+
+
+@lru_cache(maxsize=4_096)
+def _wagers(text: str) -> tuple[tuple[int, str, int], ...]:
+    """The wagers in the list of a lock-out's body; the same seats bet all day."""
+    return tuple([(one["seat"], one["spot"], one["cents"]) for one in json.loads(text)])
 
 
 def link_of(plan: FloorPlan, meter: str) -> tuple[tuple[str, ...], int]:
