@@ -24,6 +24,8 @@ PENDING_BYTES_MAX: Final = 8192
 RETRY_MIN_S: Final = 0.5
 RETRY_MAX_S: Final = 4.0
 """The longest wait between tries, so that a line is back within 5 s of its return (SE-01)."""
+LAST_WORDS_S: Final = 0.3
+"""So long an ending line may take for what waits: that the controller is being stopped."""
 STEADY_S: Final = 2.0
 """A line that stayed open for so long starts again from the shortest wait; one that flaps does not."""
 OPEN_S: Final = 5.0
@@ -86,7 +88,11 @@ class SerialLine:
         self._task = asyncio.get_running_loop().create_task(self._run(), name=f"line {self.id}")
 
     async def stop(self) -> None:
-        """Close the line for good. ``on_down`` is not called."""
+        """Close the line for good, once what waits is written, LAST_WORDS_S at most. ``on_down`` is not called."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + LAST_WORDS_S
+        while self._pending and self.up and loop.time() < until:  # noqa: ASYNC110 (bounded; the end of a line)
+            await asyncio.sleep(0.01)
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
