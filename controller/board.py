@@ -10,7 +10,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
-from controller.floor_state import StateRow, meter_from
+from controller.award import OPEN
+from controller.floor_state import StateRow, Table, meter_from
 from controller.journal import Entry
 from controller.plan import FloorPlan, MeterPlan, TablePlan
 from controller.refusal import WORDS, Refusal
@@ -19,6 +20,8 @@ from controller.snapshot import AwardView, EnvyView, GameView, MeterView, Note, 
 GAMES_KEPT = 20
 AWARDS_KEPT = 50
 NOTES_KEPT = 100
+WAITING_KEPT = 1_000
+"""Games with an award that waits for people; more are only counted."""
 
 NOTICE_WORDS = {
     "late-bet": ("a chip was laid after the lock-out", "the late bet does not count; give the chip back"),
@@ -29,6 +32,9 @@ NOTICE_WORDS = {
     "door-open": ("the unit's door was opened", "look who is at the unit; write it in the entry log"),
     "door-closed": ("the unit's door was closed", "nothing to do"),
 }
+
+
+CLOSED_WORDS = "the table is closed"
 
 
 class Board:
@@ -43,6 +49,7 @@ class Board:
         self._links = {meter: link_of(plan, meter) for meter in plan.meters}
         self.tables = {table.id: TableView(table, (), "") for table in plan.tables.values()}
         self.awards: tuple[AwardView, ...] = ()
+        self._waiting: dict[tuple[str, int], tuple[AwardView, ...]] = {}
         self.envy: tuple[EnvyView, ...] = ()
         self.notes: tuple[Note, ...] = ()
 
@@ -51,13 +58,17 @@ class Board:
         """How many awards wait for people, in all books."""
         return sum(self._awards_pending.values())
 
+    @property
+    def waiting(self) -> tuple[AwardView, ...]:
+        """The awards that wait for people, oldest first, at most ``WAITING_KEPT`` games' worth."""
+        return tuple(sorted((one for awards in self._waiting.values() for one in awards), key=lambda one: one.at))
+
     def learn(self, book: str, entries: Iterable[Entry], states: Iterable[StateRow]) -> None:
         """Take in a durable batch: entries in order, and the state rows that they changed."""
         latest: dict[str, int] = {}
         entries = list(entries)
         if entries:
             self.entries[book] = entries[-1].number
-        at = {entry.number: entry.at for entry in entries if entry.kind == "hits"}
         for entry in reversed(entries):  # of a long batch only what the board can show
             if entry.kind == "lock" and entry.table is not None:
                 latest[entry.table] = latest.get(entry.table, 0) + 1
@@ -69,9 +80,9 @@ class Board:
             if entry.kind not in ("heard", "held", "opening", "init"):
                 self._entry(entry)
         for row in states:
-            self._state(book, row, at)
+            self._state(book, row)
 
-    def _state(self, book: str, row: StateRow, at: Mapping[int, int]) -> None:
+    def _state(self, book: str, row: StateRow) -> None:
         if row.kind == "meter" and row.key in self.plan.meters:
             made = json.loads(row.body)
             self.meters[row.key] = meter_view(self.plan.meters[row.key], *self._links[row.key], made)
@@ -84,24 +95,31 @@ class Board:
         elif row.kind == "award":
             made = json.loads(row.body)
             table, game = row.key.rsplit("/", 1)
-            self._learn_awards(table, int(game), made, at.get(made["entry"], 0))
+            self._learn_awards(table, int(game), made)
 
     def _table(self, table: str, body: str) -> None:
         view = self.tables[table]
-        if not view.loss and '"loss":null' in body and '"chips":null' in body:
+        quiet = not (view.loss or view.closed or view.held)
+        if quiet and '"loss":null' in body and '"chips":null' in body and not _of_people(body):
             return  # as nearly always: nothing that the game's entries have not told
         made = json.loads(body)
-        loss = loss_words(made["loss"])
-        if loss != view.loss:
-            self.tables[table] = replace(view, loss=loss)
+        loss, closed = loss_words(made["loss"]), made.get("closed", False)
+        held = held_words(Table(view.plan, held_by=made.get("held_by", [])))
+        if (loss, closed, held) != (view.loss, view.closed, view.held):
+            self.tables[table] = replace(view, loss=loss, closed=closed, held=held)
         if made["open"] is not None and made["open"]["chips"] is not None:
             self._change_game(table, made["open"]["game"], chips=made["open"]["chips"])
 
-    def _learn_awards(self, table: str, game: int, made: Mapping[str, Any], at: int) -> None:
+    def _learn_awards(self, table: str, game: int, made: Mapping[str, Any]) -> None:
         plan = self.plan.tables.get(table)
         if plan is None:
             return
-        awards, envy = award_views(plan, game, made, at)
+        awards, envy = award_views(plan, game, made)
+        waiting = tuple([one for one in awards if one.state in OPEN])
+        if waiting and (len(self._waiting) < WAITING_KEPT or (table, game) in self._waiting):
+            self._waiting[table, game] = waiting
+        else:
+            self._waiting.pop((table, game), None)
         self.awards = (*reversed(awards), *[one for one in self.awards if (one.table, one.game) != (table, game)])
         self.awards = self.awards[:AWARDS_KEPT]
         self.envy = (*envy, *[one for one in self.envy if (one.table, one.game) != (table, game)])[:AWARDS_KEPT]
@@ -111,7 +129,7 @@ class Board:
         view = self.tables.get(table)
         if view is not None:
             games = tuple([replace(one, **changes) if one.game == game else one for one in view.games])
-            self.tables[table] = TableView(view.plan, games, view.loss)
+            self.tables[table] = replace(view, games=games)
 
     def _entry(self, entry: Entry) -> None:
         table = entry.table or ""
@@ -138,7 +156,12 @@ class Board:
             games = tuple([replace(one, state="closed") if one.state == "open" else one for one in games])
         wagers = _wagers(body[body.index("[") : body.rindex("]") + 1])
         made = GameView(table, entry.game or 0, entry.at, "open" if opened else "late", wagers, None, (), ())
-        self.tables[table] = TableView(view.plan, (made, *games[: GAMES_KEPT - 1]), view.loss)
+        self.tables[table] = replace(view, games=(made, *games[: GAMES_KEPT - 1]))
+
+
+def _of_people(body: str) -> bool:
+    """Whether a table's row may say that people have closed it, or that an award holds it."""
+    return '"closed"' in body or '"held_by"' in body
 
 
 @lru_cache(maxsize=4_096)
@@ -168,7 +191,7 @@ def meter_view(meter: MeterPlan, tables: tuple[str, ...], rate_ppm: int, made: M
 
 
 def award_views(
-    plan: TablePlan, game: int, made: Mapping[str, Any], at: int
+    plan: TablePlan, game: int, made: Mapping[str, Any]
 ) -> tuple[tuple[AwardView, ...], tuple[EnvyView, ...]]:
     """A game's awards in pay order and its envy, from its state row."""
     awards = []
@@ -180,7 +203,8 @@ def award_views(
         shares = tuple([(meter_of.get(part, part), cents) for part, cents in one["meters"].items()])
         awards.append(AwardView(
             plan.id, game, one["seat"], one["spot"], one["outcome"], label, shares, one["fixed"], one["returned"],
-            made["entry"], at))
+            made["entry"], one["at"], one["state"], tuple([(step["step"], step["at"], tuple(step["by"]))
+                                                           for step in one["steps"]])))
     envy = tuple([EnvyView(plan.id, game, one["seat"], one["cents"]) for one in made["envy"]])
     return tuple(awards), envy
 
@@ -194,6 +218,16 @@ def loss_words(loss: Mapping[str, Any] | None) -> str:
         lost = f"message {first}" if first == last else f"messages {first} to {last}"
         return f"the table unit has lost {lost}"
     return f"the table unit counted {loss['theirs']} wagers, the controller {loss['ours']}"
+
+
+def held_words(table: Table) -> str:
+    """Why people hold a table from playing, in the floor's words, or empty: closed, or a large unverified award."""
+    if table.closed:
+        return CLOSED_WORDS
+    if table.held_by:
+        game, seat, _ = table.held_by[0]
+        return f"the award of seat {seat}, game {game}, waits to be verified"
+    return ""
 
 
 def note_of(entry: Entry, body: Mapping[str, Any]) -> Note | None:

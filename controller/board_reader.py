@@ -2,7 +2,8 @@
 
 import json
 
-from controller.board import AWARDS_KEPT, NOTES_KEPT, Board
+from controller.award import OPEN
+from controller.board import AWARDS_KEPT, NOTES_KEPT, WAITING_KEPT, Board
 from controller.floor_state import StateRow
 from controller.ledger.reader import Reader
 from controller.plan import FloorPlan
@@ -23,7 +24,11 @@ def read_board(reader: Reader, plan: FloorPlan) -> Board:
         found += reader.entries(book, latest=NOTES_KEPT, kinds=_NOTED)
         found += reader.entries(book, latest=len(numbers), numbers=numbers)
         entries = [entry for _, entry in sorted({entry.number: entry for entry in found}.items())]
-        states = [*reader.states(book, "meter"), *tables, *reader.states(book, "book"), *reversed(awards)]
+        older = {row.key: row for state in sorted(OPEN)
+                 for row in reader.states(book, "award", WAITING_KEPT, having=f'"state":"{state}"')}
+        older |= {row.key: row for row in awards}
+        states = [*reader.states(book, "meter"), *tables, *reader.states(book, "book"),
+                  *sorted(older.values(), key=lambda row: row.number)]
         board.learn(book, entries, states)
         board.entries[book] = number
     # State rows come in the order in which they last changed; people look for a meter where the floor file has it.

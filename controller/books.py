@@ -13,12 +13,14 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple
 
+from controller import desk
+from controller.acts import Act, Acted, ActRefused, Why
 from controller.board import Board
 from controller.board_reader import catch_up
 from controller.floor import Floor
 from controller.floor_state import Boot
 from controller.ledger.place import BrokenLedger, LedgerError
-from controller.ledger.reader import Reader, tell
+from controller.ledger.reader import Reader, tell, tell_act
 from controller.ledger.writer import Batch, Writer
 from controller.meter import BrokenInvariant
 from controller.metrics import Stats
@@ -39,7 +41,7 @@ _log = logging.getLogger("meterd.books")
 class _Job(NamedTuple):
     batches: list[Batch]
     answers: list[tuple[Callable[[Taken], None], Taken]]
-    after: list[Callable[[], None]]
+    after: list[Callable[[], object]]
     messages: int
 
 
@@ -55,7 +57,9 @@ class Books:
         self.trouble = ""
         """Why the ledger cannot be written now, or empty."""
         self._answers: list[tuple[Callable[[Taken], None], Taken]] = []
-        self._after: list[Callable[[], None]] = []
+        self._after: list[Callable[[], object]] = []
+        self._acts: list[asyncio.Future[bool]] = []
+        """Acts that wait for their commit; a rebuilt state answers them with False."""
         self._messages = self._written = 0
         self._writing: _Job | None = None
         self._writing_since = 0.0
@@ -131,7 +135,39 @@ class Books:
             change(self.floors[book], self._clock())
             self._flush_soon()
 
-    def when_durable(self, callback: Callable[[], None]) -> None:
+    async def act(self, book: str, asked: Act) -> Acted:
+        """Do what people ask; returns once it is durable. Raises ActRefused, also when the books are shut.
+
+        A refusal is an entry, too. When the commit fails nothing has happened, and the same form may be sent again.
+        """
+        why = self.why_closed(book)
+        if why or self._closing:
+            raise ActRefused(Why.NOT_NOW, why or "the controller is being stopped", "try again when it runs")
+        floor = self.floors[book]
+        try:
+            tell_act(floor, asked, partial(self._reader.recall_act, book), partial(self._reader.recall_game, book))
+        except LedgerError as wrong:
+            self._fail(str(wrong))
+            raise ActRefused(Why.NOT_NOW, "the ledger cannot be read", "call the technician") from wrong
+        refused, acted = None, None
+        try:
+            acted = desk.act(floor, asked, self._clock())
+        except ActRefused as no:
+            refused = no
+            desk.refuse(floor, asked, no, self._clock())
+        except ENGINE_FAULTS as broken:
+            self._break(f"{asked.kind}: {broken or type(broken).__name__}")
+            raise ActRefused(Why.NOT_NOW, "the books do not add up and are stopped", "call the technician") from broken
+        durable = self._loop.create_future()
+        self._acts.append(durable)
+        self.when_durable(partial(_settle, durable))
+        if not await durable:
+            raise ActRefused(Why.NOT_NOW, "the ledger could not be written; nothing was done", "send it again")
+        if refused is not None or acted is None:
+            raise refused or ActRefused(Why.NOT_NOW, "nothing was done", "send it again")
+        return acted
+
+    def when_durable(self, callback: Callable[[], object]) -> None:
         """Call back once everything taken so far is durable; dropped if that fails (the unit asks again)."""
         if self._writing is None and not self._pending():
             callback()
@@ -192,6 +228,7 @@ class Books:
             give(taken)
         for callback in job.after:
             callback()
+        self._acts = [durable for durable in self._acts if not durable.done()]
         self._changed()
         if self._broken and all(floor.stopped for floor in self.floors.values()):
             self._broken = ""
@@ -250,6 +287,9 @@ class Books:
     def _rebuild(self) -> bool:
         """The engine's state, anew from the ledger; what was computed and not written is gone."""
         self._answers, self._after, self._messages = [], [], 0
+        for durable in self._acts:
+            if not durable.done():
+                durable.set_result(False)
         try:
             self._writer.heads = self._reader.heads()
             for book in self.floors:
@@ -299,6 +339,11 @@ class Books:
             await asyncio.sleep(0.01)
         self._jobs.put(None)
         await asyncio.to_thread(self._thread.join, max(0.1, ends - self._timer()))
+
+
+def _settle(durable: asyncio.Future[bool]) -> None:
+    if not durable.done():
+        durable.set_result(True)
 
 
 def held_of(boots: Iterable[tuple[tuple[str, str], Boot]], device: str) -> dict[str, int]:

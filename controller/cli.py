@@ -23,12 +23,13 @@ from typing import Any, NoReturn
 
 import click
 
-from controller import cli_text
+from controller import cli_text, losses
 from controller.apply import apply as apply_file
 from controller.cli_game import classify, settle
 from controller.cli_odds import odds
 from controller.cli_odds import simulate as simulate_meter
 from controller.config import ConfigError, load
+from controller.config_remarks import floor_odds, refuse_too_rare
 from controller.describe import describe
 from controller.floor import Floor
 from controller.ledger.backup import backup as backup_ledger
@@ -132,8 +133,11 @@ def init(config: Path, ledger: str | None) -> None:
 @main.command()
 @click.argument("config", type=click.Path(path_type=Path))
 def check(config: Path) -> None:
-    """Check a configuration and print the effective floor in plain sentences."""
-    click.echo(describe(*_load(config)))
+    """Check a configuration and its paytables' odds, and print the effective floor in plain sentences."""
+    plan, wiring = _load(config)
+    odds_found = floor_odds(plan)
+    refuse_too_rare(plan, odds_found)
+    click.echo(describe(plan, wiring, odds_found))
 
 
 def _asks(command: Callable[..., None]) -> Callable[..., None]:
@@ -348,7 +352,7 @@ def accept_loss(ledger: str, table: str, reason: str) -> None:
     def change(floor: Floor) -> bool:
         if table not in floor.tables or floor.tables[table].loss is None:
             return False
-        floor.accept_loss(table, reason, clock())
+        losses.accept_loss(floor, table, reason, clock())
         return True
 
     numbers = put_right(_path(ledger), "meterctl accept-loss", _now(), change)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
+from controller.config_awards import read_awards, read_departments
 from controller.config_floor import read_meters, read_tables
 from controller.config_paytable import read_paytable
 from controller.config_reader import (
@@ -28,6 +29,7 @@ from controller.config_reader import (
 )
 from controller.config_remarks import remarks
 from controller.config_wiring import read_wiring
+from controller.people import DEPARTMENTS
 from controller.plan import Environment, FloorPlan, frozen
 from controller.wiring import Wiring
 
@@ -53,7 +55,7 @@ def load(path: Path) -> tuple[FloorPlan, Wiring]:
         "meter": raw.get("meter", []),
         "table": raw.get("table", []),
         "paytable": sheets.raw,
-    }
+    } | ({"awards": raw["awards"]} if "awards" in raw else {})
     plan = _read_floor(document, path.name, sheets, problems)
     wiring = read_wiring(top, path.parent.absolute(), plan)
     if plan is None or wiring is None:
@@ -92,6 +94,7 @@ class _Site(NamedTuple):
     currency: str
     timezone: ZoneInfo
     gaming_day_start: time
+    departments: tuple[str, ...]
 
 
 def read_toml(path: Path, name: str, problems: Problems) -> dict[str, Any] | None:
@@ -172,6 +175,7 @@ def _read_floor(document: Mapping[str, Any], file: str, sheets: _Sheets, problem
         name: read_paytable(raw, name, sheets.files.get(name, f'{file}, paytable "{name}"'), problems)
         for name, raw in sheets.raw.items()
     } | dict.fromkeys(sheets.unreadable)
+    awards = read_awards(top)
     meters = read_meters(top, paytables, sheets.known)
     tables = read_tables(top, paytables, sheets.known, meters)
     if site is None or problems.count:
@@ -186,6 +190,7 @@ def _read_floor(document: Mapping[str, Any], file: str, sheets: _Sheets, problem
         table_of_device=frozen({table.device: table for table in complete.values()}),
         document=kept,
         hash=hashlib.sha256(canonical.encode()).hexdigest(),
+        awards=awards,
     )
 
 
@@ -203,6 +208,7 @@ def _read_site(top: Section) -> _Site | None:
         currency="USD",
         timezone=_read_timezone(section),
         gaming_day_start=_read_day_start(section),
+        departments=read_departments(section, DEPARTMENTS),
     )
 
 

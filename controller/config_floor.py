@@ -163,6 +163,8 @@ def _read_table(
     envy_hand = _read_envy_hand(row, spots)
     asset = row.text("asset", default="")
     sign_from = row.money("sign_from", default=0)
+    tray_limit = row.money("tray_limit", default=0)
+    hold_from = row.money("hold_from", low=1) if row.has("hold_from") else None
     if not row.sound or not books:
         return None
     return TablePlan(
@@ -178,6 +180,8 @@ def _read_table(
         spots=tuple(spots),
         spot=frozen({spot.id: spot for spot in spots}),
         pay_rank=frozen({place: rank for rank, place in enumerate(product(pay_order, (spot.id for spot in spots)))}),
+        tray_limit_cents=tray_limit,
+        hold_from_cents=hold_from,
     )
 
 

@@ -135,6 +135,9 @@ def _read_prize(row: Section, wager: int, returned: bool, parts: set[str]) -> Pr
     shares = _read_shares(row, parts)
     if row.good("pay", "share") and not fixed and not shares:
         row.refuse("pay", "nothing is due", 'write pay = "$500.00", share = { main = "10%" }, or both')
+    keyed = row.flag("keyed", default=True)
+    if not keyed and (shares or row.has("envy")):
+        row.refuse("keyed", "a share of a meter or envy is due", "such a hand must be keyed: remove the key")
     return Prize(
         outcome=outcome,
         label=row.text("label", default=outcome),
@@ -142,6 +145,7 @@ def _read_prize(row: Section, wager: int, returned: bool, parts: set[str]) -> Pr
         shares=shares,
         envy_cents=row.money("envy", default=0),
         returned_cents=wager if returned or to_one else 0,
+        keyed=keyed,
     )
 
 

@@ -20,22 +20,28 @@ MONEY_CENTS_MAX = ACCOUNT_MICROCENTS_MAX // MICROCENTS_PER_CENT - 1
 """The largest amount that may be configured: a cent under what an account may hold (design section 3)."""
 
 KEYS: Mapping[str, tuple[str, ...]] = {
-    "floor": ("site", "ledger", "meter", "table", "line", "mqtt", "web", "sign"),
-    "document": ("site", "meter", "table", "paytable"),
-    "site": ("id", "name", "environment", "currency", "timezone", "gaming_day_start", "paytables"),
+    "floor": ("site", "awards", "ledger", "meter", "table", "line", "mqtt", "web", "sign", "alarms"),
+    "document": ("site", "awards", "meter", "table", "paytable"),
+    "site": ("id", "name", "environment", "currency", "timezone", "gaming_day_start", "paytables", "departments"),
+    "awards": (
+        "verify", "pay", "release", "release_from", "paper_from", "paper", "cards_from", "late_hit_days",
+    ),
     "ledger": ("url",),
     "meter": (
         "id", "name", "paytable", "part", "base", "book", "tie_policy", "order", "below_seed", "reserve_surplus",
         "rounding", "limit", "overflow", "unreasonable_contribution",
     ),
-    "table": ("id", "device", "seats", "pay_order", "envy_hand", "decks", "asset", "sign_from", "spot"),
+    "table": (
+        "id", "device", "seats", "pay_order", "envy_hand", "decks", "asset", "sign_from",
+        "tray_limit", "hold_from", "spot",
+    ),
     "spot": ("id", "paytable", "meters"),
     "paytable": (
         "id", "title", "citation", "game", "wager", "wager_returned", "joker",
         "seven_card_straight_flush_includes_joker", "valid_from", "valid_to", "meter", "prize",
     ),
     "part": ("seed", "rate_of_progression", "reserve_rate"),
-    "prize": ("outcome", "label", "pay", "share", "envy"),
+    "prize": ("outcome", "label", "pay", "share", "envy", "keyed"),
     "line": ("id", "device", "port", "baud", "bits", "parity", "stop"),
     "mqtt": (
         "host", "port", "client_id", "username", "password_file", "tls", "ca_file", "cert_file", "key_file",

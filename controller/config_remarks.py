@@ -1,7 +1,17 @@
-"""What is allowed but worth a second look: said by ``meterctl check``, never a reason to refuse. Pure."""
+"""What ``meterctl check`` says of a sound configuration: what is worth a second look, and what the odds refuse. Pure.
 
-from collections.abc import Iterator
+Odds are computed only when ``floor_odds`` is called: a start of the daemon reads its floor without them.
+"""
 
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from controller.config_reader import Problems
+from controller.game.classify import NotThisGame
+from controller.game.odds import Odds, odds_of
+from controller.game.odds_remarks import limit_remark, paytable_remarks, too_rare, too_rare_words
+from controller.game.this_game import require_this_game
 from controller.money import MICROCENTS_PER_CENT, PPM, format_cents, format_microcents, format_rate
 from controller.paytable import MeterPart, Paytable
 from controller.plan import FloorPlan, MeterPlan
@@ -11,15 +21,82 @@ ENVY_WAGER_CENTS = 500
 """A wager under this earns no envy (58 Pa. Code section 688a.1, Qualifying Wager)."""
 
 
-def remarks(plan: FloorPlan, wiring: Wiring) -> list[str]:
+class FloorOdds(NamedTuple):
+    """The exact odds of a floor's paytables by id, and why those of another game have none."""
+
+    known: Mapping[str, Odds]
+    unknown: Mapping[str, str]
+
+
+NOT_COMPUTED = FloorOdds({}, {})
+"""Remarks without odds."""
+
+
+def paytables_of(plan: FloorPlan) -> dict[str, Paytable]:
+    """The paytables that spots of the floor use, by id, in the order of the tables."""
+    return {spot.paytable.id: spot.paytable for table in plan.tables.values() for spot in table.spots}
+
+
+def floor_odds(plan: FloorPlan) -> FloorOdds:
+    """The odds of each paytable in use, computed from the cards, once each; less than 2 seconds for a paytable.
+
+    Where the rate of progression depends on the number of decks, the highest one is reckoned with: it gives the most.
+    """
+    known, unknown = {}, {}
+    for name, paytable in paytables_of(plan).items():
+        try:
+            require_this_game(paytable)
+            known[name] = odds_of(_at_highest_rate(paytable))
+        except NotThisGame as wrong:
+            unknown[name] = str(wrong).removeprefix(f"{name}: ")
+    return FloorOdds(known, unknown)
+
+
+def _at_highest_rate(paytable: Paytable) -> Paytable:
+    return replace(paytable, parts=tuple(replace(part, rate_ppm=_highest_rate(part)) for part in paytable.parts))
+
+
+def refuse_too_rare(plan: FloorPlan, odds: FloorOdds) -> None:
+    """Raises ConfigError where a row that takes 100% of a meter is rarer than 1 in 100,000,000 (R-10)."""
+    problems = Problems()
+    for name, paytable in paytables_of(plan).items():
+        if name in odds.known:
+            for outcome in too_rare(odds.known[name]):
+                what = too_rare_words(paytable, odds.known[name], outcome)
+                remedy = "take its 100% share away, or let a commoner hand satisfy the row"
+                problems.add(f"{name}.toml", f'[[prize]] "{outcome}" share', what, remedy)
+    if problems.count:
+        raise problems.error()
+
+
+def remarks(plan: FloorPlan, wiring: Wiring, odds: FloorOdds = NOT_COMPUTED) -> list[str]:
     """One sentence for each thing that an operator may not have meant, in the order of the file."""
-    paytables = {spot.paytable.id: spot.paytable for table in plan.tables.values() for spot in table.spots}
     return [
         *(line for meter in plan.meters.values() for line in _meter_remarks(plan, meter)),
+        *(line for meter in plan.meters.values() for line in _limit_remarks(meter, odds)),
         *_table_remarks(plan, wiring),
-        *(line for paytable in paytables.values() for line in _paytable_remarks(paytable)),
+        *(line for paytable in paytables_of(plan).values() for line in _paytable_remarks(paytable)),
+        *(line for paytable in paytables_of(plan).values() for line in _odds_remarks(paytable, odds)),
         *(line for sign in wiring.signs for line in _sign_remarks(plan, sign)),
     ]
+
+
+def _limit_remarks(meter: MeterPlan, odds: FloorOdds) -> Iterator[str]:
+    """Where a hit is to be expected only above the limit (R-13)."""
+    found = odds.known.get(meter.paytable.id)
+    if found is not None:
+        own = next(part for part in found.meters if part.part == meter.part)
+        said = limit_remark(own, meter.limit_cents)
+        if said is not None:
+            yield f"Meter {meter.id}: {said} (R-13)."
+
+
+def _odds_remarks(paytable: Paytable, odds: FloorOdds) -> Iterator[str]:
+    if paytable.id in odds.known:
+        yield from paytable_remarks(paytable, odds.known[paytable.id])
+    if paytable.id in odds.unknown:
+        why = odds.unknown[paytable.id]
+        yield f"Paytable {paytable.id}: its rarity and return are not checked, as its odds are not known: {why} (R-10)."
 
 
 def _meter_remarks(plan: FloorPlan, meter: MeterPlan) -> Iterator[str]:

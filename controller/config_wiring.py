@@ -10,12 +10,13 @@ from pathlib import Path
 from controller.config_reader import Section, nearest, shown
 from controller.layout import fits_a_line
 from controller.plan import FloorPlan
-from controller.wiring import LinePlan, MqttPlan, SerialSettings, SignKind, SignPlan, WebPlan, Wiring
+from controller.wiring import PRIVATE_NETWORKS, LinePlan, MqttPlan, SerialSettings, SignKind, SignPlan, WebPlan, Wiring
 
 LINES_MAX = 256
 SIGNS_MAX = 256
 SIGN_METERS_MAX = 8
 WEB_PORT = 8688
+NETWORKS_MAX = 32
 DIGITS_LOW, DIGITS_HIGH, DIGITS = 4, 12, 9
 
 _SQLITE = "sqlite:///"
@@ -34,7 +35,7 @@ def read_wiring(top: Section, folder: Path, plan: FloorPlan | None) -> Wiring | 
         ledger_url=_read_ledger(top, folder),
         lines=_read_lines(top, plan, ports),
         mqtt=mqtt,
-        web=_read_web(top),
+        web=_read_web(top, folder),
         signs=_read_signs(top, plan, ports),
     )
     return wiring if top.sound else None
@@ -121,8 +122,8 @@ def _read_path(section: Section, key: str, folder: Path) -> Path | None:
     return folder / section.text(key) if section.has(key) else None
 
 
-def _read_web(top: Section) -> WebPlan:
-    """Where the pages listen; absent: on this machine only, at the usual port."""
+def _read_web(top: Section, folder: Path) -> WebPlan:
+    """Where the pages listen and how people sign in; absent: on this machine only, at the usual port."""
     section = top.inside("web", "web", "[web]") if top.has("web") else None
     if section is None:
         return WebPlan("127.0.0.1", WEB_PORT)
@@ -132,7 +133,34 @@ def _read_web(top: Section) -> WebPlan:
     except ValueError:
         if section.good("bind") and bind != "localhost":
             section.refuse("bind", f"{shown(bind)} is no address", 'write an IP address, like "127.0.0.1"')
-    return WebPlan(bind, section.whole("port", 0, 65_535, default=WEB_PORT))
+    cert, key = (_read_path(section, name, folder) for name in ("tls_cert", "tls_key"))
+    if (cert is None) != (key is None):
+        section.refuse("tls_cert", "a certificate and its key go together", "write both tls_cert and tls_key")
+    return WebPlan(
+        bind, section.whole("port", 0, 65_535, default=WEB_PORT), cert, key,
+        idle_minutes=section.whole("idle_minutes", 1, 240, default=15),
+        session_hours=section.whole("session_hours", 1, 24, default=12),
+        secret_days=section.whole("secret_days", 1, 366, default=90),
+        proxies=_read_networks(section, "proxies", ()),
+        networks=_read_networks(section, "networks", PRIVATE_NETWORKS),
+        remote=section.flag("remote", default=False),
+        open_floor_page=section.flag("open_floor_page", default=True),
+    )
+
+
+def _read_networks(section: Section, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
+    """A list of addresses or networks, such as ``"10.1.0.0/16"``."""
+    if not section.has(key):
+        return default
+    found = section.raw.get(key)
+    if isinstance(found, list) and len(found) <= NETWORKS_MAX and all(isinstance(one, str) for one in found):
+        try:
+            return tuple(str(ipaddress.ip_network(one)) for one in found)
+        except ValueError as wrong:
+            section.refuse(key, str(wrong)[:100], 'write networks like "10.1.0.0/16"')
+            return default
+    section.refuse(key, "not a list of networks, or too long", f'list at most {NETWORKS_MAX}, like ["10.1.0.0/16"]')
+    return default
 
 
 def _read_signs(top: Section, plan: FloorPlan | None, ports: dict[str, str]) -> tuple[SignPlan, ...]:

@@ -259,7 +259,8 @@ class Daemon:
             plan=self.plan, at=now, started_at=self._started_at, version=VERSION, entries=dict(board.entries),
             meters=dict(board.meters), tables=dict(board.tables), awards=board.awards, envy=board.envy,
             pending_awards=board.awards_pending, notes=tuple(notes), stopped=self._stopped(),
-            devices=devices, signs=self.signs.health(), ready=self._ready, trouble=self._books.trouble)
+            devices=devices, signs=self.signs.health(), ready=self._ready, trouble=self._books.trouble,
+            waiting=board.waiting)
 
     def _stopped(self) -> str:
         return next((why for why in self._board.stopped.values() if why), "")

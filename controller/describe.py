@@ -3,7 +3,7 @@
 import textwrap
 from collections.abc import Iterable, Iterator
 
-from controller.config_remarks import remarks
+from controller.config_remarks import NOT_COMPUTED, FloorOdds, paytables_of, remarks
 from controller.money import MICROCENTS_PER_CENT, Rounding, format_cents, format_rate
 from controller.paytable import Paytable, Prize
 from controller.plan import (
@@ -60,17 +60,19 @@ JOKER_SENTENCE = {
 }
 
 
-def describe(plan: FloorPlan, wiring: Wiring) -> str:
-    """The whole floor, at most ``WIDTH`` columns wide where no single word is longer; ends with the config hash."""
-    paytables = {spot.paytable.id: spot.paytable for table in plan.tables.values() for spot in table.spots}
+def describe(plan: FloorPlan, wiring: Wiring, odds: FloorOdds = NOT_COMPUTED) -> str:
+    """The whole floor, at most ``WIDTH`` columns wide where no single word is longer; ends with the config hash.
+
+    Remarks from the odds of its paytables are among its remarks when ``odds`` are given (``floor_odds``).
+    """
     lines = [
         f"{plan.name} (site {plan.site}), environment {plan.environment}",
         f"Amounts in {plan.currency}. A gaming day begins at {plan.gaming_day_start:%H:%M}, {plan.timezone.key}.",
         *_chapter("METERS", (_meter(plan, meter) for meter in plan.meters.values())),
         *_chapter("TABLES", (_table(wiring, table) for table in plan.tables.values())),
-        *_chapter("PAYTABLES", (_paytable(paytable) for paytable in paytables.values())),
+        *_chapter("PAYTABLES", (_paytable(paytable) for paytable in paytables_of(plan).values())),
         *_chapter("SIGNS AND PAGES", [[*(_sign(sign) for sign in wiring.signs), _pages(wiring)]]),
-        *_chapter("REMARKS", [[f"  - {remark}" for remark in remarks(plan, wiring)] or ["  None."]]),
+        *_chapter("REMARKS", [[f"  - {remark}" for remark in remarks(plan, wiring, odds)] or ["  None."]]),
         "",
         f"Config hash {plan.hash}",
     ]
@@ -89,7 +91,7 @@ def _chapter(title: str, parts: Iterable[list[str]]) -> Iterator[str]:
         yield from ("", *part)
 
 
-def _cents(microcents: int) -> str:
+def exact_cents(microcents: int) -> str:
     """Microcents as cents with as many decimals as they need: ``28 cents``, ``3.25 cents``."""
     whole, part = divmod(microcents, MICROCENTS_PER_CENT)
     number = f"{whole}.{part:06d}".rstrip("0").rstrip(".")
@@ -127,9 +129,9 @@ def _contributions(plan: FloorPlan, meter: MeterPlan) -> Iterator[str]:
     tables_at: dict[str, list[str]] = {}
     for table in plan.tables.values():
         for feed in (feed for spot in table.spots for feed in spot.feeds if feed.meter == meter.id):
-            sentence = f"adds {format_rate(feed.rate_ppm)} ({_cents(feed.display)}) to the meter"
+            sentence = f"adds {format_rate(feed.rate_ppm)} ({exact_cents(feed.display)}) to the meter"
             if meter.reserve_ppm:
-                sentence += f" and {format_rate(meter.reserve_ppm)} ({_cents(feed.reserve)}) to its reserve"
+                sentence += f" and {format_rate(meter.reserve_ppm)} ({exact_cents(feed.reserve)}) to its reserve"
             tables = tables_at.setdefault(sentence, [])
             if table.id not in tables:
                 tables.append(table.id)
@@ -186,7 +188,7 @@ def _paytable(paytable: Paytable) -> list[str]:
 
 def _rows(paytable: Paytable) -> list[str]:
     """The rows as posted: label, what it pays, envy."""
-    pays = [_pays(paytable, prize) for prize in paytable.prizes]
+    pays = [pays_words(paytable, prize) for prize in paytable.prizes]
     label_width = min(40, max(len("Outcome"), *(len(prize.label) for prize in paytable.prizes)))
     pays_width = min(44, max(len("Pays"), *(len(line) for line in pays)))
     lines = [("Outcome", "Pays", "Envy" if paytable.has_envy else "")]
@@ -195,7 +197,8 @@ def _rows(paytable: Paytable) -> list[str]:
     return [f"      {label:{label_width}}  {line:{pays_width}}  {envy:>10}".rstrip() for label, line, envy in lines]
 
 
-def _pays(paytable: Paytable, prize: Prize) -> str:
+def pays_words(paytable: Paytable, prize: Prize) -> str:
+    """What a row pays as filed: ``$5,000.00 + 20% of the meter``; the wager only where the row alone gives it back."""
     parts = [format_cents(prize.fixed_cents)] if prize.fixed_cents else []
     for part, share in prize.shares:
         meter = "the meter" if len(paytable.parts) == 1 else f"meter {part}"

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from controller import rounds
+from controller import award, rounds
+from controller.acts import Acted
 from controller.floor_state import (
     Boot,
     Meter,
@@ -21,13 +22,14 @@ from controller.floor_state import (
     canonical,
     meter_from,
     meter_row,
+    round_from,
     table_from,
     table_row,
     written,
 )
 from controller.journal import RULES_VERSION, Entry, Posting, post
 from controller.money import MICROCENTS_PER_CENT
-from controller.plan import FloorPlan
+from controller.plan import FloorPlan, TablePlan
 from controller.refusal import Refusal
 from controller.rounds import Done
 from controller.taken import Asked, Recalled, Taken
@@ -48,9 +50,15 @@ SAID_KEPT = 64
 FAULTS_KEPT = 16
 BOOTS_KEPT = 8
 """Boots of one unit that stay in memory; older ones are read from the ledger when they speak again."""
+GAMES_KEPT = 64
+"""Closed games with a hit that stay in memory; others are read from the ledger when people speak of them."""
+ENTRIES_KEPT = 256
+"""Entries that a game names: its hits, and what people did about it."""
 CROWD = 8
 """Boots with held messages stay too, unless a unit has so many times more boots than are kept."""
 
+STATE_KINDS = frozenset(("meter", "table", "boot", "award", "book", "head"))
+"""Kinds of state rows that are the floor's own; every other kind is kept by ``keep``."""
 _TOLD = frozenset(("display", "reserve", "overflow", "pending"))
 _KIND = {Lock: "lock", Count: "count", Hits: "hits", Close: "close", Void: "void", Notice: "notice"}
 
@@ -69,11 +77,18 @@ class Floor:
         self.meters: dict[str, Meter] = {}
         self.tables: dict[str, Table] = {}
         self.boots: dict[tuple[str, str], Boot] = {}
+        self.games: dict[str, Round] = {}
+        """Closed games of which more than the wagers is known, by ``table/game``: the latest, and those asked for."""
+        self.rows: dict[str, dict[str, dict[str, Any]]] = {}
+        """What people have made, by kind and key (``keep``)."""
+        self.acts: dict[str, tuple[str, Acted]] = {}
+        """By the id of an act: its content and what came of it, until it is durable or has been looked up."""
         self.entries: list[Entry] = []
         self._meters_changed: set[str] = set()
         self._tables_changed: set[str] = set()
         self._boots_changed: set[tuple[str, str]] = set()
         self._awards_changed: dict[str, dict[str, Any]] = {}
+        self._rows_changed: dict[tuple[str, str], dict[str, Any] | None] = {}
         self._book_changed = False
         self._boots_elsewhere = False
 
@@ -143,19 +158,23 @@ class Floor:
             self.boots[device, boot] = boot_from(device, boot, made)
         elif row.kind == "book":
             self.stopped, self.awards_pending = made["stopped"], made["awards_pending"]
+        elif made is not None and row.kind not in STATE_KINDS:
+            self.rows.setdefault(row.kind, {})[row.key] = made
 
     def drain(self) -> tuple[list[Entry], list[StateRow]]:
         """The entries made since the last drain, and the state rows that they changed."""
         entries, self.entries = self.entries, []
-        made: list[tuple[str, str, dict[str, Any]]] = []
+        made: list[tuple[str, str, dict[str, Any] | None]] = []
         made += [("meter", name, meter_row(self.meters[name])) for name in self._meters_changed]
         made += [("table", name, table_row(self.tables[name])) for name in self._tables_changed]
         made += [("boot", f"{key[0]}/{key[1]}", boot_row(self.boots[key])) for key in self._boots_changed]
         made += [("award", key, awards) for key, awards in self._awards_changed.items()]
+        made += [(kind, key, body) for (kind, key), body in self._rows_changed.items()]
         if self._book_changed:
             book = {"awards_pending": self.awards_pending, "stopped": self.stopped}
             made.append(("book", self.book, book))
-        for changed in (self._meters_changed, self._tables_changed, self._boots_changed, self._awards_changed):
+        for changed in (self._meters_changed, self._tables_changed, self._boots_changed, self._awards_changed,
+                        self._rows_changed):
             changed.clear()
         self._book_changed = False
         return entries, [StateRow(kind, key, self.number, canonical(row)) for kind, key, row in made]
@@ -172,6 +191,11 @@ class Floor:
                     del boot.said[seq]
         for device in [device for device, boots in count.items() if boots > boots_kept]:
             self._forget_boots(device, durable, boots_kept)
+        if boots_kept <= BOOTS_KEPT:
+            for game in [game for game in self.games if game not in self._awards_changed][:-GAMES_KEPT]:
+                del self.games[game]
+            for done in [act for act, (_, acted) in self.acts.items() if acted.entry <= durable][:-SAID_KEPT]:
+                del self.acts[done]
 
     def _forget_boots(self, device: str, durable: int, kept: int) -> None:
         boots = [(boot.heard, key) for key, boot in self.boots.items() if key[0] == device]
@@ -240,14 +264,15 @@ class Floor:
             return [self._repeated(boot, message, at)]
         if message.seq > boot.next:
             return [self._ahead(boot, message, at)]
-        taken = [self._in_turn(boot, message, at)]
-        taken += self._held_in_turn(boot, at)
+        taken = [self.in_turn(boot, message, at)]
+        taken += self.held_in_turn(boot, at)
         return taken
 
-    def _held_in_turn(self, boot: Boot, at: int) -> list[Taken]:
+    def held_in_turn(self, boot: Boot, at: int) -> list[Taken]:
+        """Post or refuse what was held, as far as its turn has come."""
         taken = []
         while boot.held and boot.next in boot.held:
-            taken.append(self._in_turn(boot, boot.held.pop(boot.next), at))
+            taken.append(self.in_turn(boot, boot.held.pop(boot.next), at))
         return taken
 
     def _repeated(self, boot: Boot, message: Numbered, at: int) -> Taken:
@@ -283,7 +308,7 @@ class Floor:
         self._boots_changed.add((message.device, message.boot))
         return Taken(message.device, message.boot, message.seq, "held")
 
-    def _in_turn(self, boot: Boot, message: Numbered, at: int) -> Taken:
+    def in_turn(self, boot: Boot, message: Numbered, at: int) -> Taken:
         """Post or refuse a message whose turn it is: one entry, all or nothing."""
         table = self.tables[self.plan.table_of_device[message.device].id]
         done = self._do(table, boot, message, at)
@@ -312,6 +337,7 @@ class Floor:
         return taken
 
     def _do(self, table: Table, boot: Boot, message: Numbered, at: int) -> Done | Refusal:
+        before = table.open
         if isinstance(message, Lock):
             done = rounds.lock(self.plan, self.plan_entry, self.meters, table, boot, message, at)
         elif isinstance(message, Malformed):
@@ -319,13 +345,16 @@ class Floor:
         elif isinstance(message, Notice):
             return Done(game=table.open.game if table.open is not None else None)
         else:
-            done = self._do_in_round(table, message)
+            done = self._do_in_round(table, message, at)
         if not isinstance(done, Refusal):
             self._meters_changed.update(done.touched)
             self._tables_changed.add(table.plan.id)
+            if before is not None and before is not table.open and before.told:
+                self.games[before.key] = before
+                self.touch_round(before)
         return done
 
-    def _do_in_round(self, table: Table, message: Count | Hits | Close | Void) -> Done | Refusal:
+    def _do_in_round(self, table: Table, message: Count | Hits | Close | Void, at: int) -> Done | Refusal:
         known = self.boots.get((message.device, message.round_boot))
         open_round = rounds.find_open(table, known.newest if known else 0, message.round_boot, message.round)
         if isinstance(open_round, Refusal):
@@ -336,12 +365,10 @@ class Floor:
             return rounds.close(self.meters, table, open_round)
         if isinstance(message, Void):
             return rounds.void(self.meters, table, open_round)
-        before = sum(not standing.hit.envy_only for standing in open_round.hits.values())
-        done = rounds.hits(self.meters, table, open_round, message)
+        before = award.waiting(open_round)
+        done = rounds.hits(self.meters, open_round, message, at)
         if not isinstance(done, Refusal):
-            self.awards_pending += len(done.answer["awards"]) - before
-            self._touch_awards(table, open_round, done)
-            self._book_changed = True
+            self.touch_round(open_round, before)
         return done
 
     def _posted(self, message: Numbered, entry: Entry, done: Done) -> Taken:
@@ -353,57 +380,6 @@ class Floor:
             lock=type(message) is Lock)
 
     # ------------------------------------------------------------------ what people and the daemon enter
-
-    def lose(self, device: str, boot: str, first: int, kept_first: int, at: int) -> bool:
-        """A gap the unit can no longer fill: an entry with the numbers; the table waits for people. True when new."""
-        table = self.tables[self.plan.table_of_device[device].id]
-        lost = {"boot": boot, "first": first, "kind": "loss", "kept_first": kept_first}
-        return self._hold_table(table, lost, at)
-
-    def differ(self, device: str, boot: str, theirs: int, ours: int, at: int) -> bool:
-        """The unit's and the host's totals of wagers differ for good: an entry; the table waits for people."""
-        table = self.tables[self.plan.table_of_device[device].id]
-        return self._hold_table(table, {"boot": boot, "kind": "difference", "ours": ours, "theirs": theirs}, at)
-
-    def _hold_table(self, table: Table, loss: dict[str, Any], at: int) -> bool:
-        if table.loss is not None:
-            return False
-        table.loss = loss
-        self.enter("loss", at, table=table.plan.id, device=table.plan.device, body=loss)
-        self._tables_changed.add(table.plan.id)
-        return True
-
-    def accept_loss(self, table_id: str, reason: str, at: int) -> list[Taken]:
-        """People accept what is lost: nothing is guessed; what is held, and then what the unit kept, takes its turn."""
-        table = self.tables[table_id]
-        if table.loss is None:
-            return []
-        loss, table.loss = table.loss, None
-        boot = self.boots.get((table.plan.device, loss["boot"])) or self.hear(table.plan.device, loss["boot"], at)
-        device = table.plan.device
-        self.enter("loss-accepted", at, table=table_id, device=device, body={"loss": loss, "reason": reason})
-        self._tables_changed.add(table.plan.id)
-        self._boots_changed.add((device, loss["boot"]))
-        if loss["kind"] == "difference":
-            boot.wagers_total += loss["theirs"] - loss["ours"]  # locks may have come since it was found
-            return []
-        boot.recount = True
-        taken = []
-        for seq in sorted(seq for seq in boot.held if seq < loss["kept_first"]):
-            boot.next = seq
-            taken.append(self._in_turn(boot, boot.held.pop(seq), at))
-        boot.next = max(boot.next, loss["kept_first"])
-        return taken + self._held_in_turn(boot, at)
-
-    def recount(self, device: str, boot_name: str, theirs: int, at: int) -> None:
-        """After an accepted loss the unit's total stands: what was lost was never the host's to count."""
-        boot = self.boots[device, boot_name]
-        boot.recount = False
-        body = {"ours": boot.wagers_total, "theirs": theirs}
-        table = self.plan.table_of_device[device].id
-        self.enter("recounted", at, table=table, device=device, boot=boot_name, body=body)
-        boot.wagers_total = theirs
-        self._boots_changed.add((device, boot_name))
 
     def stop(self, reason: str, at: int) -> None:
         """The book stops (fail closed) until a person clears it."""
@@ -441,7 +417,54 @@ class Floor:
             kind, at, table=table, game=done.game if done else None, device=message.device, boot=message.boot,
             seq=message.seq if keyed else None, body=body, postings=done.postings if done else ())
 
-    def _touch_awards(self, table: Table, open_round: Round, done: Done) -> None:
-        self._awards_changed[f"{table.plan.id}/{open_round.game}"] = {
-            "awards": done.answer["awards"], "entry": self.number + 1, "envy": done.answer["envy"]}
+    # ------------------------------------------------------------------ what changed, for the ledger's rows
 
+    def keep(self, kind: str, key: str, body: dict[str, Any] | None) -> None:
+        """Keep a row of state of some other kind; None: there is nothing to keep of it any more."""
+        rows = self.rows.setdefault(kind, {})
+        if body is None:
+            rows.pop(key, None)
+        else:
+            rows[key] = body
+        self._rows_changed[kind, key] = body
+
+    def touch_meters(self, *meters: str) -> None:
+        """These meters have changed."""
+        self._meters_changed.update(meters)
+
+    def touch_table(self, table: str) -> None:
+        """This table has changed."""
+        self._tables_changed.add(table)
+
+    def touch_boot(self, device: str, boot: str) -> None:
+        """This boot has changed."""
+        self._boots_changed.add((device, boot))
+
+    def touch_round(self, found: Round, waiting_before: int | None = None) -> None:
+        """A round has changed by the entry that is made next; ``waiting_before``: its awards that waited for people."""
+        if found.told:
+            found.entries = [*found.entries, self.number + 1][-ENTRIES_KEPT:]
+            self._awards_changed[found.key] = rounds.award_row(found, self.number + 1)
+        table = self.tables[found.plan.id]
+        if table.open is found:
+            self._tables_changed.add(found.plan.id)
+        if waiting_before is not None:
+            self.awards_pending += award.waiting(found) - waiting_before
+            self._book_changed = True
+            others = [one for one in table.held_by if one[0] != found.game]
+            held_by = others + award.holding(found)
+            if held_by != table.held_by:
+                table.held_by = held_by
+                self._tables_changed.add(found.plan.id)
+
+    def find_game(self, key: str) -> Round | None:
+        """A game by ``table/game``, open or closed, as far as it is in memory."""
+        table = self.tables.get(key.rpartition("/")[0])
+        if table is not None and table.open is not None and table.open.key == key:
+            return table.open
+        return self.games.get(key)
+
+    def remember_game(self, made: dict[str, Any], plan: TablePlan) -> None:
+        """Take in a closed game from its row; ``plan`` is its table under the version it was locked under."""
+        found = round_from(made, plan)
+        self.games.setdefault(found.key, found)

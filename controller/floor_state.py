@@ -44,6 +44,7 @@ class Kept:
     """A meter as a round's first hit with a share of it found it, and what was contributed since (microcents).
 
     ``apart``: another round has taken from the meter since, so the rest of the round is settled apart, for good.
+    ``closed``: the round is closed; a late hit is still settled from here, until somebody else takes from the meter.
     """
 
     amounts: Amounts
@@ -51,11 +52,12 @@ class Kept:
     since_rate: int = 0
     since_reserve: int = 0
     apart: bool = False
+    closed: bool = False
 
 
 @dataclass(slots=True)
 class Meter:
-    """One meter's accounts in microcents and its counters. ``kept`` is by table."""
+    """One meter's accounts in microcents and its counters. ``kept`` is by game, as ``table/game``."""
 
     plan: MeterPlan
     display: int = 0
@@ -81,6 +83,14 @@ class Meter:
         """The counters of a prize row."""
         return self.rows.setdefault(outcome, RowCount())
 
+    def taken_by(self, game: str) -> None:
+        """A game (or people, ``""``) has taken from the meter: every other game's later hits are settled apart."""
+        for other in [key for key, kept in self.kept.items() if key != game]:
+            if self.kept[other].closed:
+                del self.kept[other]
+            else:
+                self.kept[other].apart = True
+
 
 @dataclass(slots=True)
 class Standing:
@@ -91,8 +101,18 @@ class Standing:
 
 
 @dataclass(slots=True)
+class Case:
+    """What people have done about one award: its state (``controller.award``) and each step with who and when."""
+
+    state: str = "pending"
+    steps: list[dict[str, Any]] = field(default_factory=list)
+    touched: list[str] = field(default_factory=list)
+    """Who entered or corrected a wager or a hit of it: they may not verify, release or pay it."""
+
+
+@dataclass(slots=True)
 class Round:
-    """The open round of a table: lock-out to lock-out, settled under the plan it was locked under."""
+    """One round of a table: lock-out to lock-out, settled under the plan it was locked under."""
 
     boot: str
     round: int
@@ -102,8 +122,35 @@ class Round:
     wagers: dict[tuple[int, str], int]
     fed: dict[str, int]
     """Microcents contributed by meter, for a void round."""
+    at: int = 0
+    """When it was locked, in UTC microseconds: its gaming day."""
     hits: dict[tuple[int, str], Standing] = field(default_factory=dict)
     chips: int | None = None
+    state: str = "open"
+    """``open``, ``closed`` or ``void``."""
+    cases: dict[tuple[int, str], Case] = field(default_factory=dict)
+    lines: dict[tuple[int, str, int], str] = field(default_factory=dict)
+    """Envy that people have dealt with: by hand's seat, spot and the seat that is due it, ``paid`` or ``unclaimed``."""
+    took: list[str] = field(default_factory=list)
+    """Meters from which it has taken."""
+    doubted: list[int] = field(default_factory=list)
+    """Seats (0: all) whose wager people could not prove: an award there needs the third release."""
+    hands: dict[tuple[int, str], list[str]] = field(default_factory=dict)
+    """By place: who corrected its wager."""
+    entries: list[int] = field(default_factory=list)
+    """The entries of its hits and of all that people did about it."""
+    past: list[dict[str, Any]] = field(default_factory=list)
+    """Awards that were refused or withdrawn, as they stood."""
+
+    @property
+    def key(self) -> str:
+        """``table/game``: the name by which meters and the ledger keep it."""
+        return f"{self.plan.id}/{self.game}"
+
+    @property
+    def told(self) -> bool:
+        """Whether more than its wagers is known of it: then the ledger has an award row for it."""
+        return bool(self.hits or self.cases or self.past or self.doubted or self.hands)
 
 
 @dataclass(slots=True)
@@ -117,6 +164,10 @@ class Table:
     """When the boot of the latest round was first heard (an entry number); 0 before the first round."""
     loss: dict[str, Any] | None = None
     """What people must accept before the table plays again: the loss or difference, or None."""
+    closed: bool = False
+    """People have closed the table: no lock-out is accepted."""
+    held_by: list[list[Any]] = field(default_factory=list)
+    """Unverified awards that hold the table, as game, seat and spot."""
     prices: dict[str, int] = field(init=False)
     """Cents of a wager by spot, of those whose paytable has no dates: enough for nearly every wager."""
 
@@ -158,8 +209,8 @@ def meter_row(meter: Meter) -> dict[str, Any]:
         outcome: [row.hits, row.won, row.fixed, row.returned, row.envy] for outcome, row in meter.rows.items()
     }
     made["kept"] = {
-        table: [*kept.amounts, kept.house, kept.since_rate, kept.since_reserve, kept.apart]
-        for table, kept in meter.kept.items()
+        game: [*kept.amounts, kept.house, kept.since_rate, kept.since_reserve, kept.apart, kept.closed]
+        for game, kept in meter.kept.items()
     }
     return made
 
@@ -173,8 +224,8 @@ def meter_from(plan: MeterPlan, made: dict[str, Any]) -> Meter:
         wagers=made["wagers"],
         rows={outcome: RowCount(*row) for outcome, row in made["rows"].items()},
         kept={
-            table: Kept(Amounts(*kept[:3]), *kept[3:])
-            for table, kept in made["kept"].items()
+            game: Kept(Amounts(*kept[:3]), *kept[3:])
+            for game, kept in made["kept"].items()
         },
     )
 
@@ -185,39 +236,69 @@ def table_row(table: Table) -> dict[str, Any]:
         "games": table.games,
         "latest_heard": table.latest_heard,
         "loss": table.loss,
-        "open": None if table.open is None else _round_row(table.open),
-    }
+        "open": None if table.open is None else round_row(table.open),
+    } | ({"closed": True} if table.closed else {}) | ({"held_by": table.held_by} if table.held_by else {})
 
 
-def _round_row(open_round: Round) -> dict[str, Any]:
-    return {
-        "boot": open_round.boot,
-        "round": open_round.round,
-        "game": open_round.game,
-        "plan_entry": open_round.plan_entry,
-        "wagers": [[seat, spot, cents] for (seat, spot), cents in open_round.wagers.items()],
-        "fed": open_round.fed,
-        "hits": [[*standing.hit, standing.shares] for standing in open_round.hits.values()],
-        "chips": open_round.chips,
+def round_row(found: Round) -> dict[str, Any]:
+    """A round's state as JSON; what most rounds never have is left out."""
+    made: dict[str, Any] = {
+        "boot": found.boot,
+        "round": found.round,
+        "game": found.game,
+        "plan_entry": found.plan_entry,
+        "wagers": [[seat, spot, cents] for (seat, spot), cents in found.wagers.items()],
+        "fed": found.fed,
+        "at": found.at,
+        "hits": [[*standing.hit, standing.shares] for standing in found.hits.values()],
+        "chips": found.chips,
     }
+    if found.told or found.took or found.state != "open":
+        made["since"] = {
+            "cases": [[*place, case.state, case.steps, case.touched] for place, case in found.cases.items()],
+            "doubted": found.doubted,
+            "entries": found.entries,
+            "hands": [[*place, people] for place, people in found.hands.items()],
+            "lines": [[*line, state] for line, state in found.lines.items()],
+            "past": found.past,
+            "state": found.state,
+            "took": found.took,
+        }
+    return made
+
+
+def round_from(made: dict[str, Any], plan: TablePlan) -> Round:
+    """A round from its state; ``plan`` is its table under the version it was locked under."""
+    since = made.get("since", {})
+    return Round(
+        made["boot"],
+        made["round"],
+        made["game"],
+        plan,
+        made["plan_entry"],
+        {(seat, spot): cents for seat, spot, cents in made["wagers"]},
+        dict(made["fed"]),
+        made["at"],
+        {(hit[0], hit[1]): Standing(Hit(*hit[:4]), hit[4]) for hit in made["hits"]},
+        made["chips"],
+        since.get("state", "open"),
+        {(seat, spot): Case(state, steps, touched) for seat, spot, state, steps, touched in since.get("cases", ())},
+        {(seat, spot, to): state for seat, spot, to, state in since.get("lines", ())},
+        list(since.get("took", ())),
+        list(since.get("doubted", ())),
+        {(seat, spot): people for seat, spot, people in since.get("hands", ())},
+        list(since.get("entries", ())),
+        list(since.get("past", ())),
+    )
 
 
 def table_from(plan: TablePlan, made: dict[str, Any], locked_plan: TablePlan | None) -> Table:
     """A table from its state; ``locked_plan`` is the table under the version its open round was locked under."""
-    table = Table(plan, made["games"], None, made["latest_heard"], made["loss"])
-    open_round = made["open"]
-    if open_round is not None:
-        table.open = Round(
-            open_round["boot"],
-            open_round["round"],
-            open_round["game"],
-            locked_plan or plan,
-            open_round["plan_entry"],
-            {(seat, spot): cents for seat, spot, cents in open_round["wagers"]},
-            dict(open_round["fed"]),
-            {(hit[0], hit[1]): Standing(Hit(*hit[:4]), hit[4]) for hit in open_round["hits"]},
-            open_round["chips"],
-        )
+    table = Table(
+        plan, made["games"], None, made["latest_heard"], made["loss"], made.get("closed", False),
+        list(made.get("held_by", ())))
+    if made["open"] is not None:
+        table.open = round_from(made["open"], locked_plan or plan)
     return table
 
 

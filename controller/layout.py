@@ -20,10 +20,10 @@ _CODING_BYTES = 2 + FRAME_BYTES_MAX // 254 + 1
 
 
 def layout_of(table: TablePlan) -> Layout:
-    """The spots of a table with their wagers, and the outcomes of each."""
+    """The spots of a table with their wagers, and the outcomes of each that the dealer keys."""
     return Layout(
         tuple([SpotLayout(spot.id, spot.paytable.wager_cents) for spot in table.spots]),
-        tuple([SpotOutcomes(spot.id, tuple([prize.outcome for prize in spot.paytable.prizes]))
+        tuple([SpotOutcomes(spot.id, tuple([prize.outcome for prize in spot.paytable.prizes if prize.keyed]))
                for spot in table.spots]))
 
 

@@ -22,8 +22,8 @@ def latest_awards(reader: Reader, plan: FloorPlan, count: int) -> list[AwardView
     """The ``count`` latest awards of all books, newest first."""
     made: list[AwardView] = []
     for book in plan.books:
-        for row, at in reader.awards(book, count):
+        for row in reader.states(book, "award", count):
             table, game = row.key.rsplit("/", 1)
             if table in plan.tables:
-                made += reversed(award_views(plan.tables[table], int(game), json.loads(row.body), at)[0])
+                made += reversed(award_views(plan.tables[table], int(game), json.loads(row.body))[0])
     return sorted(made, key=lambda award: -award.at)[:count]

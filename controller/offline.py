@@ -32,7 +32,7 @@ def look(path: Path, version: str, at: int) -> Snapshot:
     reader.close()
     return Snapshot(
         plan=plan, at=at, started_at=at, version=version, entries=board.entries, meters=board.meters,
-        tables=board.tables, awards=board.awards, envy=board.envy, pending_awards=board.awards_pending,
+        tables=board.tables, awards=board.awards, envy=board.envy, pending_awards=board.awards_pending, waiting=board.waiting,
         notes=board.notes, stopped=next((why for why in board.stopped.values() if why), ""), ready=False)
 
 

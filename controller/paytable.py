@@ -51,6 +51,8 @@ class Prize:
     envy_cents: int
     returned_cents: int
     """The original wager when it goes back to the player (wager_returned, or a pay "to 1"), else 0."""
+    keyed: bool = True
+    """Whether the dealer keys it; a row that is not is paid from the tray unseen, and reports say so."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from controller.money import Rounding
 from controller.paytable import Paytable, Prize
+from controller.people import DEPARTMENTS, FLOOR_ROLES, RELEASE_ROLES, Role
 
 _K = TypeVar("_K")
 _V = TypeVar("_V")
@@ -130,6 +131,30 @@ class TablePlan:
     spot: Mapping[str, SpotPlan] = field(repr=False)
     pay_rank: Mapping[tuple[int, str], int] = field(repr=False)
     """Place of each (seat, spot) in the order of paying, from 0."""
+    tray_limit_cents: int = 0
+    """An award without a share of a meter that does not exceed it, envy included, is the dealer's to pay."""
+    hold_from_cents: int | None = None
+    """An unverified award of so much holds the table; None: none does (R-50)."""
+
+
+@dataclass(frozen=True, slots=True)
+class AwardRules:
+    """What the whole floor does about awards. Amounts in cents; None: never."""
+
+    release_from_cents: int | None = None
+    """Awards of so much need a release by a third person (R-58, D26)."""
+    paper_from_cents: int | None = None
+    """Awards of so much need the checklist before they are paid."""
+    paper: tuple[str, ...] = ()
+    """The lines of the checklist, in their order."""
+    cards_from_cents: int | None = None
+    """Awards of so much are verified only with the seven cards entered (D24)."""
+    late_hit_days: int = 7
+    """For how many gaming days after its own a closed game may still be put right."""
+    verify: frozenset[Role] = FLOOR_ROLES
+    pay: frozenset[Role] = FLOOR_ROLES
+    release: frozenset[Role] = RELEASE_ROLES
+    """Who may verify, pay and release."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +172,8 @@ class FloorPlan:
     table_of_device: Mapping[str, TablePlan]
     document: Mapping[str, Any] = field(repr=False)
     hash: str
+    awards: AwardRules = AwardRules()
+    departments: tuple[str, ...] = DEPARTMENTS
 
     @property
     def books(self) -> tuple[str, ...]:

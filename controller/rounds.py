@@ -3,16 +3,17 @@
 Each function either refuses with a reason and changes nothing, or changes the state and returns what was ``Done``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from controller.floor_state import Boot, Kept, Meter, Round, Standing, Table, canonical
+from controller.award import PENDING, TRAY, open_case
+from controller.floor_state import Boot, Kept, Meter, Round, Standing, Table, canonical, round_row
 from controller.journal import Posting, contribute, post
 from controller.meter import lay, room, settle
 from controller.money import ACCOUNT_MICROCENTS_MAX, MICROCENTS_PER_CENT
 from controller.plan import EnvyHand, FloorPlan, TablePlan
 from controller.refusal import Refusal
-from firmware_bridge.messages import Count, Hit, Hits, Lock
+from firmware_bridge.messages import Count, Hit, Hits, Lock, Wager
 
 ENVY_WAGER_CENTS = 500
 """A wager that qualifies for envy (58 Pa. Code section 688a.1: five dollars or more)."""
@@ -27,6 +28,8 @@ class Done(NamedTuple):
     body: str = ""
     """The members that the entry's body adds to the message, as JSON text."""
     answer: Mapping[str, Any] = {}
+    settled: Mapping[str, Any] = {}
+    """The working of each meter's settlement."""
 
 
 class _Added(NamedTuple):
@@ -47,6 +50,8 @@ def lock(
     """
     if message.round <= boot.newest:
         return Refusal.ROUND_NOT_NEWER
+    if table.closed:
+        return Refusal.TABLE_CLOSED
     plan = table.plan
     seats, prices = plan.seats, table.prices
     wagers: dict[tuple[int, str], int] = {}
@@ -70,10 +75,25 @@ def lock(
     closed: tuple[str, ...] = ()
     if opens:
         closed = close_open(meters, table)
-        table.open = Round(message.boot, message.round, table.games, plan, plan_entry, wagers, fed)
+        table.open = Round(message.boot, message.round, table.games, plan, plan_entry, wagers, fed, at)
         table.latest_heard = boot.heard
     touched = tuple(dict.fromkeys([*adds, *closed]))
     return Done(table.games, postings, touched, '"opened":true' if opens else '"opened":false')
+
+
+def add_wager(floor: FloorPlan, meters: Mapping[str, Meter], found: Round, wager: Wager) -> Done | Refusal:
+    """A wager that people add to a round: it is refused as in a lock-out, and contributes now."""
+    refusal = _refuse_wager(floor, found.plan, *wager, (wager.seat, wager.spot) in found.wagers, found.at)
+    if refusal is not None:
+        return refusal
+    adds = _adds(meters, found.plan, {wager.spot: 1})
+    if isinstance(adds, Refusal):
+        return adds
+    postings: list[Posting] = []
+    for name, added in adds.items():
+        found.fed[name] = found.fed.get(name, 0) + _contribute(meters[name], added, postings)
+    found.wagers[wager.seat, wager.spot] = wager.cents
+    return Done(found.game, postings, tuple(adds), answer={"accepted": len(found.wagers)})
 
 
 def _refuse_wager(
@@ -124,14 +144,23 @@ def _contribute(meter: Meter, added: _Added, postings: list[Posting]) -> int:
     return total
 
 
-def close_open(meters: Mapping[str, Meter], table: Table) -> tuple[str, ...]:
-    """Close the table's open round, if any; what was kept of meters for it is forgotten. Returns those meters."""
+def close_open(meters: Mapping[str, Meter], table: Table, state: str = "closed") -> tuple[str, ...]:
+    """Close the table's open round, if any. Returns the meters whose kept state of it changed.
+
+    What was kept of a meter for it stays for a late hit, unless the round is settled apart there already.
+    """
     closed, table.open = table.open, None
-    if closed is None or not closed.hits:
+    if closed is None:
         return ()
-    kept = [meter for meter in meters.values() if table.plan.id in meter.kept]
+    closed.state = state
+    if not closed.took:
+        return ()
+    kept = [meter for meter in meters.values() if closed.key in meter.kept]
     for meter in kept:
-        del meter.kept[table.plan.id]
+        if meter.kept[closed.key].apart:
+            del meter.kept[closed.key]
+        else:
+            meter.kept[closed.key].closed = True
     return tuple(meter.plan.id for meter in kept)
 
 
@@ -171,38 +200,59 @@ def void(meters: Mapping[str, Meter], table: Table, open_round: Round) -> Done |
     postings: list[Posting] = []
     for meter, fed in sorted(open_round.fed.items()):  # as its state row has them: a restart changes nothing
         postings += post(meters[meter], (("players", fed), ("house", -fed)))
-    touched = (*open_round.fed, *close_open(meters, table))
+    touched = (*open_round.fed, *close_open(meters, table, "void"))
     return Done(open_round.game, postings, touched, _members({"rebooked": rebooked}))
 
 
-def hits(meters: Mapping[str, Meter], table: Table, open_round: Round, message: Hits) -> Done | Refusal:
+def hits(meters: Mapping[str, Meter], open_round: Round, message: Hits, at: int) -> Done | Refusal:
     """Winning hands of the open round: all standing hits of each meter are settled as one (design section 4)."""
     new: list[Hit] = []
     named: set[tuple[int, str]] = set()
     for hit in message.hits:
-        refusal = _refuse_hit(open_round, hit, named)
+        refusal = refuse_hit(open_round, hit, named)
         if refusal is not None:
             return refusal
         named.add((hit.seat, hit.spot))
         if (hit.seat, hit.spot) not in open_round.hits:
             new.append(hit)
+    return restand(meters, open_round, new, (), at)
+
+
+def restand(
+    meters: Mapping[str, Meter], found: Round, new: Sequence[Hit], gone: Sequence[tuple[int, str]], at: int,
+    touched_by: Sequence[str] = (),
+) -> Done:
+    """Let hits stand or stand no more, and settle every meter of which one of them has a share, the round as one.
+
+    ``gone`` are places of standing hits that are withdrawn, refused or (with a new one in its place) changed.
+    ``touched_by`` are the people who enter it; empty for the table's own keypad.
+    """
     postings: list[Posting] = []
+    left = [found.hits.pop(place) for place in gone]
+    for standing in left:
+        _count_hit(meters, found, standing.hit, -1)
     for hit in new:
-        open_round.hits[hit.seat, hit.spot] = Standing(hit)
-        _count_hit(meters, open_round, hit)
+        found.hits[hit.seat, hit.spot] = Standing(hit)
+        _count_hit(meters, found, hit)
     settled, apart = {}, []
+    moved = [*new, *(standing.hit for standing in left)]
     for meter in meters.values():
-        if any(_part(open_round.plan, hit, meter.plan.id) for hit in new):
-            settled[meter.plan.id] = _settle_meter(meter, table.plan.id, open_round, new, postings)
+        if any(_part(found.plan, hit, meter.plan.id) for hit in moved):
+            settled[meter.plan.id] = _settle_meter(meter, found, new, left, postings)
             if settled[meter.plan.id]["apart"]:
                 apart.append(meter.plan.id)
-    standing = {"awards": awards(open_round), "envy": envy(open_round)}
-    answer = ({"apart": apart} if apart else {}) | standing
-    touched = tuple(dict.fromkeys([*settled, *(_row_meter(open_round.plan, hit) for hit in new)]))
-    return Done(open_round.game, postings, touched, _members({"settled": settled} | answer), answer)
+    for hit in new:
+        if not hit.envy_only:
+            hands = [*touched_by, *found.hands.get((hit.seat, hit.spot), ())]
+            found.cases[hit.seat, hit.spot] = open_case(found, hit, envy_of(found, hit), hands, at)
+    standing_now = {"awards": awards(found), "envy": envy(found)}
+    answer = ({"apart": apart} if apart else {}) | standing_now
+    touched = tuple(dict.fromkeys([*settled, *(_row_meter(found.plan, hit) for hit in moved)]))
+    return Done(found.game, postings, touched, _members({"settled": settled} | answer), answer, settled)
 
 
-def _refuse_hit(open_round: Round, hit: Hit, named: set[tuple[int, str]]) -> Refusal | None:
+def refuse_hit(open_round: Round, hit: Hit, named: set[tuple[int, str]]) -> Refusal | None:
+    """Why a hit may not stand in a round, or None; ``named``: places that the same message has named before."""
     plan, place = open_round.plan, (hit.seat, hit.spot)
     if not 1 <= hit.seat <= plan.seats:
         return Refusal.UNKNOWN_SEAT
@@ -235,39 +285,58 @@ def _part(plan: TablePlan, hit: Hit, meter: str) -> tuple[str, int] | None:
 
 
 def _settle_meter(
-    meter: Meter, table: str, open_round: Round, new: list[Hit], postings: list[Posting]
+    meter: Meter, found: Round, new: Sequence[Hit], left: Sequence[Standing], postings: list[Posting]
 ) -> dict[str, Any]:
     """Settle one meter's hits of a round: all of them from the kept state, or apart, the new ones as it stands."""
     name = meter.plan.id
-    kept = meter.kept.get(table)
+    kept = meter.kept.get(found.key)
     if kept is None:
-        kept = meter.kept[table] = Kept(meter.amounts())
+        # Kept no more, although the round has taken: somebody else has taken since it was closed.
+        kept = Kept(meter.amounts(), apart=name in found.took)
+        if not kept.apart:
+            meter.kept[found.key] = kept
+    if name not in found.took:
+        found.took.append(name)
     claims: list[tuple[Standing, str, int]] = []
-    for standing in in_pay_order(open_round):
-        part = _part(open_round.plan, standing.hit, name)
+    for standing in in_pay_order(found):
+        part = _part(found.plan, standing.hit, name)
         if part is not None and (not kept.apart or standing.hit in new):
             claims.append((standing, *part))
     before = meter.amounts()
-    start = before if kept.apart else kept.amounts
+    freed = _freed(meter, found.plan, left)
+    start = lay(meter.plan, before, freed * MICROCENTS_PER_CENT, 0) if kept.apart else kept.amounts
     result = settle(meter.plan, start, [share for _, _, share in claims])
     after = result.after if kept.apart else lay(meter.plan, result.after, kept.since_rate, kept.since_reserve)
-    awarded = 0
+    house = result.house if kept.apart else result.house - kept.house
+    if left and not new and after.display < before.display:  # a withdrawal never lowers a display (design section 4)
+        house += before.display - after.display
+        after = after._replace(display=before.display)
+    awarded = -freed
     for (standing, part_name, _), award in zip(claims, result.awards, strict=True):
         change = award - standing.shares.get(part_name, 0)
         standing.shares[part_name] = award
         meter.row(standing.hit.outcome).won += change
         awarded += change
-    house = result.house if kept.apart else result.house - kept.house
     postings += post(meter, (
         ("display", after.display - before.display), ("reserve", after.reserve - before.reserve),
         ("overflow", after.overflow - before.overflow), ("pending", awarded * MICROCENTS_PER_CENT),
         ("house", -house)))
     kept.house += house
-    for other, theirs in meter.kept.items():
-        if other != table:
-            theirs.apart = True
+    meter.taken_by(found.key)
     return {"apart": kept.apart, "from": list(start), "since": [kept.since_rate, kept.since_reserve],
             "to": list(after), "house": house}
+
+
+def _freed(meter: Meter, plan: TablePlan, left: Sequence[Standing]) -> int:
+    """Cents of this meter that hits which stand no more had been due."""
+    freed = 0
+    for standing in left:
+        part = _part(plan, standing.hit, meter.plan.id)
+        if part is not None:
+            cents = standing.shares[part[0]]
+            meter.row(standing.hit.outcome).won -= cents
+            freed += cents
+    return freed
 
 
 def in_pay_order(open_round: Round) -> list[Standing]:
@@ -292,16 +361,39 @@ def awards(open_round: Round) -> list[dict[str, Any]]:
     return made
 
 
+def award_row(found: Round, entry: int) -> dict[str, Any]:
+    """The ledger's row of a round's awards: each with its state and steps, envy, and the round itself.
+
+    ``entry`` is the entry that changed it.
+    """
+    made = []
+    for award in awards(found):
+        case = found.cases[award["seat"], award["spot"]]
+        made.append(award | {"at": case.steps[0]["at"], "state": case.state, "steps": case.steps})
+    hits = [standing.hit for standing in in_pay_order(found)]
+    lines = [[hit.seat, hit.spot, seat, cents, _line_state(found, hit, seat)]
+             for hit in hits for seat, cents in envy_of(found, hit).items()]
+    return {"awards": made, "entry": entry, "envy": envy(found), "lines": lines, "past": found.past,
+            "round": round_row(found)}
+
+
+def _line_state(found: Round, hit: Hit, seat: int) -> str:
+    case = found.cases.get((hit.seat, hit.spot))
+    dealer = case is not None and case.state == TRAY
+    return TRAY if dealer else found.lines.get((hit.seat, hit.spot, seat), PENDING)
+
+
 def envy(open_round: Round) -> list[dict[str, int]]:
     """What every seat is due in envy: for each hand, every other seat with a qualifying wager of the same spot."""
     due: dict[int, int] = {}
     for standing in open_round.hits.values():
-        for seat, cents in _envy_of(open_round, standing.hit).items():
+        for seat, cents in envy_of(open_round, standing.hit).items():
             due[seat] = due.get(seat, 0) + cents
     return [{"seat": seat, "cents": due[seat]} for seat in sorted(due)]
 
 
-def _envy_of(open_round: Round, hit: Hit) -> dict[int, int]:
+def envy_of(open_round: Round, hit: Hit) -> dict[int, int]:
+    """What one hand earns every other seat with a qualifying wager of the same spot, in cents by seat."""
     cents = open_round.plan.spot[hit.spot].prizes[hit.outcome].envy_cents
     return {
         seat: cents
@@ -317,14 +409,14 @@ def _row_meter(plan: TablePlan, hit: Hit) -> str:
     return spot.meter_of[shares[0][0]] if shares else spot.feeds[0].meter
 
 
-def _count_hit(meters: Mapping[str, Meter], open_round: Round, hit: Hit) -> None:
-    spot = open_round.plan.spot[hit.spot]
+def _count_hit(meters: Mapping[str, Meter], found: Round, hit: Hit, times: int = 1) -> None:
+    spot = found.plan.spot[hit.spot]
     prize = spot.prizes[hit.outcome]
-    first = meters[_row_meter(open_round.plan, hit)].row(hit.outcome)
-    first.envy += sum(_envy_of(open_round, hit).values())
+    first = meters[_row_meter(found.plan, hit)].row(hit.outcome)
+    first.envy += times * sum(envy_of(found, hit).values())
     if hit.envy_only:
         return
-    first.fixed += prize.fixed_cents
-    first.returned += prize.returned_cents
-    for meter in {spot.meter_of[part] for part, _ in prize.shares} or {_row_meter(open_round.plan, hit)}:
-        meters[meter].row(hit.outcome).hits += 1
+    first.fixed += times * prize.fixed_cents
+    first.returned += times * prize.returned_cents
+    for meter in {spot.meter_of[part] for part, _ in prize.shares} or {_row_meter(found.plan, hit)}:
+        meters[meter].row(hit.outcome).hits += times

@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
+from controller.award import OPEN, PAID
 from controller.money import format_cents, format_rate, share_of_meter, whole_cents
 from controller.paytable import Prize
 from controller.plan import Environment, FloorPlan, MeterPlan, Overflow, SpotPlan
@@ -253,8 +254,14 @@ def _table(sign: SignPlan, snapshot: Snapshot) -> TableShown | None:
     if device is None or not (device.heard_at or device.playable):
         return TableShown(name, "CLOSED", "Table unit not heard")
     view = snapshot.tables.get(sign.table)
+    if view is not None and view.closed:
+        return TableShown(name, "CLOSED", "")
     reason = (view.loss if view else "") or ("" if device.playable else device.reason or "Not playable")
     return TableShown(name, "PROGRESSIVE OFF" if reason else "OPEN", printable(reason))
+
+
+_ON_SIGN = OPEN | {PAID}
+"""What the dealer pays from the tray, and what is refused or withdrawn, never stands on a sign."""
 
 
 def _prize_cents(award: AwardView) -> int:
@@ -270,7 +277,7 @@ def _standing_awards(sign: SignPlan, snapshot: Snapshot, now: int) -> list[Award
             return False
         mine = award.table == sign.table or any(meter in sign.meters for meter, _ in award.meters)
         large = _prize_cents(award) >= max(1, table.sign_from_cents)
-        return mine and large and now - award.at < PENDING_US
+        return mine and large and award.state in _ON_SIGN and now - award.at < PENDING_US
 
     return sorted(filter(stands, snapshot.awards), key=lambda award: (-award.at, -_prize_cents(award)))
 
@@ -281,7 +288,7 @@ def _win(awards: list[AwardView], meters: tuple[MeterShown, ...], snapshot: Snap
     changed = [meter for meter in meters if meter.id in took] or list(meters)
     plan = snapshot.plan.tables[award.table]
     return WinShown(
-        status="PENDING",
+        status="PENDING" if award.state in OPEN else "WIN",
         table=printable(plan.asset or award.table),
         seat=award.seat,
         label=printable(award.label),

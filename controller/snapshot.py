@@ -77,6 +77,11 @@ class AwardView:
     entry: int
     """The entry that last changed it."""
     at: int
+    """When it was hit."""
+    state: str = "pending"
+    """Where it is in its life (``controller.award``)."""
+    steps: tuple[tuple[str, int, tuple[str, ...]], ...] = ()
+    """What was done about it: step, time, and the people who signed."""
 
     @property
     def total_cents(self) -> int:
@@ -118,6 +123,10 @@ class TableView:
     games: tuple[GameView, ...]
     loss: str
     """Why the table may not play until people accept it (a gap, a difference of totals), or empty."""
+    closed: bool = False
+    """People have closed the table."""
+    held: str = ""
+    """Why an unverified award holds the table, in the floor's words, or empty."""
 
     @property
     def open_game(self) -> GameView | None:
@@ -191,7 +200,7 @@ class Snapshot:
     meters: Mapping[str, MeterView]
     tables: Mapping[str, TableView]
     awards: tuple[AwardView, ...]
-    """Latest awards, newest first, at most 50. All are pending until people pay them (next issue)."""
+    """Latest awards, newest first, at most 50, in whatever state."""
     envy: tuple[EnvyView, ...]
     pending_awards: int
     notes: tuple[Note, ...]
@@ -204,3 +213,5 @@ class Snapshot:
     """Ledger open, intake running, signs written."""
     trouble: str = ""
     """Why the ledger cannot be written now, or empty."""
+    waiting: tuple[AwardView, ...] = ()
+    """Awards that wait for people, oldest first, bounded."""

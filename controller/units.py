@@ -8,7 +8,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from controller.board import Board, loss_words
+from controller import losses
+from controller.board import Board, held_words, loss_words
 from controller.books import Books, held_of
 from controller.intake import NotTaken
 from controller.layout import layout_of
@@ -101,8 +102,8 @@ class Unit:
         committed = {name: boot.next - 1 for name, boot in known.items()}
         held = held_of(self._books.floors[book].boots.items(), device)
         for loss in self.session.losses(hello, committed, held):
-            self._books.enter(book, lambda floor, at, loss=loss: floor.lose(  # type: ignore[misc]
-                device, loss.boot, loss.first_missing, loss.kept_first, at))
+            self._books.enter(book, lambda floor, at, loss=loss: losses.lose(  # type: ignore[misc]
+                floor, device, loss.boot, loss.first_missing, loss.kept_first, at))
         # Made now, said when all of it is durable: what comes in between is acknowledged by its own commit (I3).
         welcome = self._welcome_of(committed)
         self._books.when_durable(lambda: self._welcome(hello, welcome))
@@ -140,14 +141,14 @@ class Unit:
             self._books.hear(device, beat.boot)
             return
         if boot.recount and beat.last_seq == boot.next - 1:
-            self._books.enter(self.table.book, lambda found, at: found.recount(
-                device, beat.boot, beat.wagers_total, at))
+            self._books.enter(self.table.book, lambda found, at: losses.recount(
+                found, device, beat.boot, beat.wagers_total, at))
             return
         difference = self.session.totals(beat, boot.next - 1, boot.wagers_total)
         if difference is not None:
             self.answered = True
-            self._books.enter(self.table.book, lambda found, at: found.differ(
-                device, difference.boot, difference.device_total, difference.host_total, at))
+            self._books.enter(self.table.book, lambda found, at: losses.differ(
+                found, device, difference.boot, difference.device_total, difference.host_total, at))
 
     # ------------------------------------------------------------------ what it is told
 
@@ -203,8 +204,8 @@ class Unit:
         yes, why = self.session.playable(now)
         if not yes:
             return yes, why
-        loss = self._books.floors[self.table.book].tables[self.table.id].loss
-        why = self._books.why_closed(self.table.book) or loss_words(loss)
+        found = self._books.floors[self.table.book].tables[self.table.id]
+        why = self._books.why_closed(self.table.book) or loss_words(found.loss) or held_words(found)
         return not why, why
 
     def _lamps(self, playable: bool, fault: bool) -> Lamps:

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+PRIVATE_NETWORKS = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "fc00::/7", "fe80::/10")
+"""The networks that are not remote where a configuration names none."""
+
 
 @dataclass(frozen=True, slots=True)
 class SerialSettings:
@@ -46,10 +49,24 @@ class MqttPlan:
 
 @dataclass(frozen=True, slots=True)
 class WebPlan:
-    """Where the pages listen; 127.0.0.1 unless configured."""
+    """Where the pages listen; 127.0.0.1 unless configured. And how people sign in on them (R-104, R-105)."""
 
     bind: str
     port: int
+    tls_cert: Path | None = None
+    """With ``tls_key``: the pages speak TLS themselves."""
+    tls_key: Path | None = None
+    idle_minutes: int = 15
+    session_hours: int = 12
+    secret_days: int = 90
+    proxies: tuple[str, ...] = ()
+    """Networks whose X-Forwarded-For is believed (WE-05)."""
+    networks: tuple[str, ...] = PRIVATE_NETWORKS
+    """Networks of the site; from elsewhere access is remote. This box itself never is."""
+    remote: bool = False
+    """Whether remote access can be opened at all, for one named person at a time."""
+    open_floor_page: bool = True
+    """Whether floor page, API and metrics are read without signing in. Signs always are."""
 
 
 class SignKind(StrEnum):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from controller import losses
 from controller.apply import apply
 from controller.floor import Floor
 from controller.ledger.reader import Reader
@@ -94,12 +95,12 @@ def every_kind(path: Path) -> Path:
                    said("notice", 1, "hub-03", "c10", kind="door-open"), said("lock", 2, "hub-03", "c10"),
                    said("notice", 3, "hub-03", "c10", kind="late-bet", seat=2),
                    said("notice", 3, "hub-03", "c10", kind="door-closed")])
-    entered(path, lambda floor: floor.lose("hub-03", "c10", 4, 6, AT))
+    entered(path, lambda floor: losses.lose(floor, "hub-03", "c10", 4, 6, AT))
     applied(path, [said("notice", 6, "hub-03", "c10", kind="door-open")])
-    entered(path, lambda floor: floor.accept_loss("PG-03", "the unit was changed", AT))
-    entered(path, lambda floor: floor.recount("hub-03", "c10", 1, AT))
-    entered(path, lambda floor: floor.differ("hub-03", "c10", 3, 1, AT))
-    entered(path, lambda floor: floor.accept_loss("PG-03", "counted by hand", AT))
+    entered(path, lambda floor: losses.accept_loss(floor, "PG-03", "the unit was changed", AT))
+    entered(path, lambda floor: losses.recount(floor, "hub-03", "c10", 1, AT))
+    entered(path, lambda floor: losses.differ(floor, "hub-03", "c10", 3, 1, AT))
+    entered(path, lambda floor: losses.accept_loss(floor, "PG-03", "counted by hand", AT))
     entered(path, lambda floor: floor.stop("a trial", AT))
     entered(path, lambda floor: floor.clear("looked at", AT))
     entered(path, lambda floor: floor.configure(contract_plan(_turn_pay_order), AT))

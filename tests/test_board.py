@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from controller import losses
 from controller.board import AWARDS_KEPT, GAMES_KEPT, NOTES_KEPT, Board
 from controller.board_reader import catch_up, read_board
 from controller.floor import Floor
@@ -146,16 +147,16 @@ def test_a_board_that_missed_nothing_learns_nothing(tmp_path: Path) -> None:
 def test_a_table_that_waits_for_people_says_why_until_they_have_accepted_it(tmp_path: Path) -> None:
     """Design section 9."""
     path = opened(tmp_path / "l.db")
-    entered(path, lambda floor: floor.lose("hub-01", "b1", 4, 7, AT))
+    entered(path, lambda floor: losses.lose(floor, "hub-01", "b1", 4, 7, AT))
     assert read(path).tables["PG-01"].loss == "the table unit has lost messages 4 to 6"
     entered(path, accept)
-    entered(path, lambda floor: floor.differ("hub-01", "b1", 5, 4, AT))
+    entered(path, lambda floor: losses.differ(floor, "hub-01", "b1", 5, 4, AT))
     assert read(path).tables["PG-01"].loss == "the table unit counted 5 wagers, the controller 4"
 
 
 def accept(floor: Floor) -> None:
     """People have looked."""
-    floor.accept_loss("PG-01", "the unit was changed", AT)
+    losses.accept_loss(floor, "PG-01", "the unit was changed", AT)
 
 
 def test_a_stopped_book_is_stopped_on_the_board_until_it_is_cleared(tmp_path: Path) -> None:

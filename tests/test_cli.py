@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from controller import cli_text
+from controller import cli_text, losses
 from controller.cli import main
 from controller.ledger.place import HeldLedger
 from controller.web.api import WINS_MAX
@@ -190,7 +190,7 @@ def test_accept_loss_lets_a_table_play_again(tmp_path: Path) -> None:
     """Design section 9: nothing is guessed; the numbers after the gap take their turn."""
     path = tmp_path / "l.db"
     applied(path, [lock(1, 1), lock(4, 4)])
-    entered(path, lambda floor: floor.lose("hub-01", "b1", 2, 4, AT))
+    entered(path, lambda floor: losses.lose(floor, "hub-01", "b1", 2, 4, AT))
     wrong = run("accept-loss", "--ledger", path, "--table", "PG-02", "--reason", "x")
     ran = run("accept-loss", "--ledger", path, "--table", "PG-01", "--reason", "the unit was changed")
     assert (wrong.exit_code, ran.exit_code) == (3, 0)

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from controller.config import load
+from controller.config_remarks import FloorOdds
 from controller.describe import WIDTH, describe
 
 ROOT = Path(__file__).parent.parent
@@ -123,6 +124,12 @@ def test_the_joker_question_is_shown(contract: str) -> None:
 
 def test_remarks_stand_under_their_title(example: str) -> None:
     assert "\nREMARKS\n\n  - Sign pit-1: 9 digits show at most $9,999,999.99; meter pg-link has no limit" in example
+
+
+def test_remarks_from_odds_stand_among_the_others() -> None:
+    unknown = FloorOdds({}, {"progressive-4": "it is a game of dice"})
+    told = words(describe(*load(EXAMPLE), unknown))
+    assert "as its odds are not known: it is a game of dice (R-10)." in told
 
 
 def test_rates_by_decks_are_told_for_each_table(tmp_path: Path) -> None:

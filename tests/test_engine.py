@@ -3,6 +3,7 @@
 import pytest
 from floors import contract_floor, plan_of
 
+from controller import losses
 from controller.floor import FAULTS_KEPT, Floor
 from controller.journal import post
 from controller.meter import BrokenInvariant
@@ -21,8 +22,8 @@ def test_what_the_host_holds_inside_an_accepted_loss_is_posted_and_only_the_rest
     floor = Floor.opened(PLAN)
     for seq in (1, 4, 6):
         floor.take(lock(seq, seq), 1)
-    assert floor.lose("hub-01", "b1", 2, 6, 2)
-    taken = floor.accept_loss("PG-01", "the unit was changed", 3)
+    assert losses.lose(floor, "hub-01", "b1", 2, 6, 2)
+    taken = losses.accept_loss(floor, "PG-01", "the unit was changed", 3)
     assert [(one.seq, one.result) for one in taken] == [(4, "posted"), (6, "posted")]
     assert floor.meters["pg-link"].display == 1_000_000_000_000 + 3 * 5_000_000
 
@@ -30,11 +31,11 @@ def test_what_the_host_holds_inside_an_accepted_loss_is_posted_and_only_the_rest
 def test_a_loss_of_a_table_is_entered_once() -> None:
     floor = Floor.opened(PLAN)
     floor.take(lock(1, 1), 1)
-    assert [floor.lose("hub-01", "b1", 2, 6, 2), floor.lose("hub-01", "b1", 2, 6, 3)] == [True, False]
+    assert [losses.lose(floor, "hub-01", "b1", 2, 6, 2), losses.lose(floor, "hub-01", "b1", 2, 6, 3)] == [True, False]
 
 
 def test_nothing_is_accepted_where_nothing_is_lost() -> None:
-    assert Floor.opened(PLAN).accept_loss("PG-01", "by mistake", 1) == []
+    assert losses.accept_loss(Floor.opened(PLAN), "PG-01", "by mistake", 1) == []
 
 
 def test_postings_that_do_not_sum_to_zero_are_a_broken_invariant() -> None:

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from controller.game.odds import odds_of
-from controller.game.odds_remarks import limit_remark, paytable_remarks, too_rare
+from controller.game.odds_remarks import limit_remark, paytable_remarks, too_rare, too_rare_words
 from controller.game.tables import BonusTable
 from controller.paytable import Paytable
 from controller.paytable_files import SHIPPED, ids, load_table
@@ -66,6 +66,17 @@ def test_a_row_that_takes_the_meter_and_is_rarer_than_1_in_100_million_is_named(
     odds = odds_of(load_table(SHIPPED, "progressive-1"))
     rare = replace(odds.meters[0], shares=(("royal-flush", 1_000_000, Fraction(1, 154_143_080)),))
     assert too_rare(replace(odds, meters=(rare,))) == ["royal-flush"]
+
+
+def test_a_refused_row_is_told_with_its_rarity() -> None:
+    """R-10."""
+    table = load_table(SHIPPED, "progressive-1")
+    odds = odds_of(table)
+    rare = replace(odds, counts={**odds.counts, "royal-flush": 1})
+    assert too_rare_words(table, rare, "royal-flush") == (
+        "Royal flush takes 100% of a meter and comes 1 in 154,143,080 hands; "
+        "no such row may be rarer than 1 in 100,000,000 (R-10)"
+    )
 
 
 @pytest.mark.parametrize(("limit", "remarked"), [(13_333_351, True), (13_333_353, False), (None, False)])

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from controller import losses
 from controller.floor_state import canonical
 from controller.ledger import chain, schema
 from controller.ledger.place import LedgerError
@@ -292,9 +293,9 @@ def test_a_loss_of_a_boot_that_spoke_long_ago_is_accepted_on_its_own_state(tmp_p
     """The boot has left memory; it must not be begun anew (I1)."""
     path = tmp_path / "l.db"
     applied(path, [lock(1, 1), lock(4, 4)])
-    entered(path, lambda floor: floor.lose("hub-01", "b1", 2, 4, AT))
+    entered(path, lambda floor: losses.lose(floor, "hub-01", "b1", 2, 4, AT))
     applied(path, [said("notice", 1, boot=f"n{n}", kind="door-open") for n in range(12)])
-    put_right(path, "a test", "now", lambda floor: bool(floor.accept_loss("PG-01", "seen", AT)) or True)
+    put_right(path, "a test", "now", lambda floor: bool(losses.accept_loss(floor, "PG-01", "seen", AT)) or True)
     assert bad_entry(path, replay=True) == (0, "")
     assert applied(path, [lock(1, 1), lock(4, 4), lock(5, 5)])[0][2]["result"] == "posted"
 
@@ -360,8 +361,8 @@ def test_a_message_given_up_as_lost_that_comes_after_all_is_evidence_and_no_wage
     """Design section 9: people accepted the loss, nothing is guessed; a late copy must not stop the book either."""
     path = tmp_path / "l.db"
     applied(path, [lock(1, 1), lock(4, 4)])
-    entered(path, lambda floor: floor.lose("hub-01", "b1", 2, 4, AT))
-    entered(path, lambda floor: floor.accept_loss("PG-01", "the unit was changed", AT))
+    entered(path, lambda floor: losses.lose(floor, "hub-01", "b1", 2, 4, AT))
+    entered(path, lambda floor: losses.accept_loss(floor, "PG-01", "the unit was changed", AT))
     answers, _ = applied(path, [lock(2, 2), lock(2, 2), lock(5, 5)])
     assert [answer["result"] for answer in answers] == ["fault", "fault", "posted"]
     assert (rows(path, "SELECT count(*) FROM entry WHERE kind = 'fault'"), bad_entry(path, replay=True)) == (
@@ -372,9 +373,9 @@ def test_a_difference_of_totals_is_accepted_with_the_locks_that_came_since(tmp_p
     """Design section 9: the same difference must not come up again at the next heartbeat."""
     path = tmp_path / "l.db"
     applied(path, [lock(1, 1, 1, 2)])
-    entered(path, lambda floor: floor.differ("hub-01", "b1", 5, 2, AT))
+    entered(path, lambda floor: losses.differ(floor, "hub-01", "b1", 5, 2, AT))
     applied(path, [lock(2, 2, 1)])
-    entered(path, lambda floor: floor.accept_loss("PG-01", "counted by hand", AT))
+    entered(path, lambda floor: losses.accept_loss(floor, "PG-01", "counted by hand", AT))
     body = json.loads(rows(path, "SELECT body FROM state WHERE kind = 'boot'")[0][0])
     assert (body["wagers_total"], bad_entry(path, replay=True)) == (6, (0, ""))
 

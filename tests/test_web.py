@@ -21,7 +21,7 @@ from controller.web.templates import make_templates
 SCRIPT = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
 WEB = Path(__file__).parent.parent / "controller" / "web"
 BROWSER = {"accept": "text/html"}
-PAGES = ("/", "/sign/kiosk-1", "/no-such-page")
+PAGES = ("/", "/sign/kiosk-1", "/paytables", "/paytables/progressive-4", "/no-such-page")
 
 
 @pytest.fixture
@@ -301,7 +301,8 @@ def test_nothing_can_be_changed_through_any_address(client: TestClient, method: 
 
 def test_the_openapi_document_lists_every_address_of_the_api(client: TestClient) -> None:
     paths = client.get("/api/v1/openapi.json").json()["paths"]
-    one = {"meters", "meters/{meter}", "tables", "tables/{table}", "awards", "wins", "log", "signs/{sign}", "status"}
+    one = {"meters", "meters/{meter}", "tables", "tables/{table}", "awards", "wins", "log", "signs/{sign}", "status",
+           "classify"}
     assert set(paths) == {f"/api/v1/{path}" for path in one} | {"/healthz", "/readyz"}
 
 

@@ -13,6 +13,7 @@ from controller.money import PPM, format_cents
 
 RAREST = Fraction(1, 100_000_000)
 """No row that takes 100% of a meter may be rarer (R-10)."""
+_RAREST_WORDS = f"1 in {RAREST.denominator:,} (R-10)"
 RARER = 2
 """A row is out of line when it is at least this many times rarer than one that pays as much or more."""
 
@@ -21,6 +22,14 @@ def too_rare(odds: Odds) -> list[str]:
     """The outcomes that take 100% of a meter and are rarer than 1 in 100,000,000: refused (R-10)."""
     rows = {outcome: chance for meter in odds.meters for outcome, share, chance in meter.shares if share == PPM}
     return [outcome for outcome, chance in rows.items() if chance < RAREST]
+
+
+def too_rare_words(table: GameTable, odds: Odds, outcome: str) -> str:
+    """Why such a row is refused, for the person who wrote the paytable."""
+    label = next(prize.label for prize in table.prizes if prize.outcome == outcome)
+    chance = odds.chance(outcome)
+    comes = f"comes 1 in {round(1 / chance):,} hands" if chance else "never comes"
+    return f"{label} takes 100% of a meter and {comes}; no such row may be rarer than {_RAREST_WORDS}"
 
 
 def paytable_remarks(table: GameTable, odds: Odds) -> list[str]:

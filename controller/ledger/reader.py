@@ -9,11 +9,14 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import SQLAlchemyError
 
+from controller import desk
+from controller.acts import Act
 from controller.config import ConfigError, build
-from controller.floor import BOOTS_KEPT, Floor
+from controller.floor import BOOTS_KEPT, STATE_KINDS, Floor
 from controller.floor_state import StateRow, plan_entries, read_back
 from controller.journal import Entry, Posting
 from controller.ledger import schema
+from controller.ledger.old_game import old_game
 from controller.ledger.place import LedgerError, inspect_file, reading_engine
 from controller.ledger.schema import entry, posting, state
 from controller.plan import FloorPlan
@@ -41,6 +44,22 @@ def tell(floor: Floor, message: Numbered, recall: Callable[[Asked], Recalled]) -
         for held in boot.held.values():
             for asked in floor.asks(held):
                 floor.remember(asked, recall(asked))
+
+
+def tell_act(
+    floor: Floor, act: Act, recall: Callable[[str], tuple[str, dict[str, Any], int] | None],
+    recall_game: Callable[[str, int], tuple[dict[str, Any], FloorPlan] | None],
+) -> None:
+    """Give a floor what it must know of the ledger before it does ``act``: whether it is done, and its game."""
+    if act.id not in floor.acts:
+        known = recall(act.id)
+        if known is not None:
+            desk.remember(floor, act.id, *known)
+    game = desk.names_game(act)
+    if game is not None and game.table in floor.tables and floor.find_game(game.key) is None:
+        found = recall_game(*game)
+        if found is not None:
+            floor.remember_game(found[0], found[1].tables[game.table])
 
 
 class Reader:
@@ -120,7 +139,7 @@ class Reader:
             plans = {plan_entry: latest}
             for number in plan_entries(json.loads(row.body) for row in tables) - {plan_entry}:
                 plans[number] = build(self.config_entry(book, number)[1]["document"])
-            rows = [*meters, *tables, *boots, *self.states(book, "book")]
+            rows = [*meters, *tables, *boots, *self.states(book, "book"), *self._people_rows(book)]
             number = self.heads()[book][0]
             return Floor.loaded(plan or latest, book, rows, number, plan_entry, plans, boots_elsewhere=elsewhere)
 
@@ -136,6 +155,13 @@ class Reader:
                 kept[row.key] = row
         elsewhere = len(rows) == BOOTS_READ or len(kept) < len(rows)
         return list((kept | {row.key: row for row in self._waiting(book)}).values()), elsewhere
+
+    def _people_rows(self, book: str) -> list[StateRow]:
+        """Every row of the kinds that ``Floor.keep`` keeps, in the order of their keys."""
+        query = select(state.c.kind, state.c.key, state.c.number, state.c.body).where(
+            state.c.book == book, state.c.kind.not_in(STATE_KINDS)).order_by(state.c.kind, state.c.key)
+        with self._connected() as connection:
+            return [StateRow(*row) for row in connection.execute(query)]
 
     def _waiting(self, book: str) -> list[StateRow]:
         """The boots with messages held ahead of their turn, at most ``BOOTS_READ``."""
@@ -159,6 +185,25 @@ class Reader:
             made = json.loads(row[1])
             text = content(read_back(asked.device, asked.boot, asked.seq, made["message"]))
             return Recalled(known, text, made.get("reason", ""), row[0])
+
+    def recall_act(self, book: str, act_id: str) -> tuple[str, dict[str, Any], int] | None:
+        """An act by its id: its kind, body and entry; None when it was never done in this book."""
+        query = select(entry.c.kind, entry.c.body, entry.c.number).where(
+            entry.c.book == book, entry.c.device == desk.DESK, entry.c.boot == act_id, entry.c.seq == 1)
+        with self._connected() as connection:
+            row = connection.execute(query).one_or_none()
+            return None if row is None else (row[0], json.loads(row[1]), row[2])
+
+    def recall_game(self, book: str, table: str, game: int) -> tuple[dict[str, Any], FloorPlan] | None:
+        """A closed game as its award row has it, or else its entries; with the plan that it was locked under."""
+        query = select(state.c.body).where(
+            state.c.book == book, state.c.kind == "award", state.c.key == f"{table}/{game}")
+        with self._connected() as connection:
+            body = connection.scalar(query)
+            made = json.loads(body)["round"] if body is not None else old_game(connection, book, table, game)
+            if made is None:
+                return None
+            return made, build(self.config_entry(book, made["plan_entry"])[1]["document"])
 
     def latest_lock(self, book: str, device: str, boot: str) -> int | None:
         """The number of the latest lock-out that was posted of a boot."""
@@ -191,16 +236,6 @@ class Reader:
         for line in lines:
             by_entry.setdefault(line[0], []).append(Posting(*line[2:]))
         return [Entry._make([*row, tuple(by_entry.get(row[1], ()))]) for row in rows]
-
-    def awards(self, book: str, latest: int) -> list[tuple[StateRow, int]]:
-        """The award rows of the ``latest`` games with a hit, newest first, each with the time of its entry."""
-        rows = self.states(book, "award", latest)
-        with self._connected() as connection:
-            numbers = {row.key: json.loads(row.body)["entry"] for row in rows}
-            query = select(entry.c.number, entry.c.at).where(
-                entry.c.book == book, entry.c.number.in_(numbers.values()))
-            times: dict[int, int] = {number: at for number, at in connection.execute(query)}  # noqa: C416 (rows)
-            return [(row, times[numbers[row.key]]) for row in rows]
 
     def close(self) -> None:
         """Nothing stays open."""

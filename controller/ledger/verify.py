@@ -14,13 +14,18 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, func, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
+from controller import desk, losses
+from controller.acts import ActRefused, act_from
 from controller.config import build
 from controller.floor import Floor
 from controller.floor_state import ACCOUNTS, canonical, read_back
 from controller.journal import RULES_VERSION, Entry, Posting
 from controller.ledger import chain, schema
+from controller.ledger.old_game import old_game
 from controller.ledger.place import LedgerError, inspect_file, reading_engine
+from controller.ledger.reader import tell_act
 from controller.meter import BrokenInvariant
+from controller.plan import FloorPlan
 from controller.taken import Recalled
 
 _ROWS = 5_000
@@ -153,7 +158,7 @@ def _balances(book: str, number: int, key: str, body: str) -> list[int]:
 
 def _verify_book(connection: Connection, book: str, replay: bool) -> Verified:
     balances: dict[tuple[str, str], int] = {}
-    again = _Replay(book) if replay else None
+    again = _Replay(book, connection) if replay else None
     previous, number, lines = chain.START, 0, 0
     for row, postings in _read(connection, book):
         _entry_book, entry_number, at, kind, table, game, device, boot, seq, rules, body, before, hashed = row
@@ -253,8 +258,9 @@ def _check_states(
 class _Replay:
     """Runs a book's entries through the engine again and compares them one by one."""
 
-    def __init__(self, book: str) -> None:
-        self._book = book
+    def __init__(self, book: str, connection: Connection) -> None:
+        self._book, self._connection = book, connection
+        self._plans: dict[int, FloorPlan] = {}
         self._floor: Floor | None = None
         self._made: deque[Entry] = deque()
         self._latest: dict[tuple[str, str], int] = {}
@@ -267,7 +273,7 @@ class _Replay:
         if not self._made:
             try:
                 self._do(entry, json.loads(entry.body))
-            except (BrokenInvariant, KeyError, TypeError, ValueError) as wrong:
+            except (ActRefused, BrokenInvariant, KeyError, TypeError, ValueError) as wrong:
                 raise BadEntry(self._book, entry.number, f"it cannot be replayed: {wrong}") from wrong
         if not self._made:
             raise BadEntry(self._book, entry.number, "replayed, it would make no entry")
@@ -275,9 +281,9 @@ class _Replay:
         if made != entry:
             different = [name for name in Entry._fields if getattr(made, name) != getattr(entry, name)]
             raise BadEntry(self._book, entry.number, f"replayed, it differs in {', '.join(different)}")
-        if entry.boot is not None:
+        if entry.boot is not None and entry.device != desk.DESK:
             self._latest["boot", f"{entry.device}/{entry.boot}"] = entry.number
-        if entry.game is not None and entry.kind != "notice":
+        if entry.game is not None and entry.kind != "notice" and entry.device != desk.DESK:
             self._latest["table", str(entry.table)] = entry.number
         for posting in entry.postings:
             self._latest["meter", posting.meter] = entry.number
@@ -292,7 +298,8 @@ class _Replay:
         elif floor is None:
             raise ValueError("the book does not begin with its first entry")
         elif entry.kind == "config":
-            floor.configure(build(body["document"]), entry.at)
+            self._plans[entry.number] = build(body["document"])
+            floor.configure(self._plans[entry.number], entry.at)
         elif entry.kind == "opening":
             floor.open_meter(floor.meters[body["meter"]], entry.at)
         elif entry.kind == "heard":
@@ -300,13 +307,15 @@ class _Replay:
         elif entry.kind == "loss":
             self._hold(floor, entry, body)
         elif entry.kind == "recounted":
-            floor.recount(str(entry.device), str(entry.boot), body["theirs"], entry.at)
+            losses.recount(floor, str(entry.device), str(entry.boot), body["theirs"], entry.at)
         elif entry.kind == "loss-accepted":
-            floor.accept_loss(str(entry.table), body["reason"], entry.at)
+            losses.accept_loss(floor, str(entry.table), body["reason"], entry.at)
         elif entry.kind == "stop":
             floor.stop(body["reason"], entry.at)
         elif entry.kind == "clear":
             floor.clear(body["reason"], entry.at)
+        elif entry.device == desk.DESK or entry.kind == "act-refused":
+            self._act(floor, entry, body)
         else:
             self._take(floor, entry, body)
         self._made.extend(floor.entries)
@@ -322,12 +331,24 @@ class _Replay:
                 floor.remember(asked, Recalled(None, "something else"))
         floor.take(read_back(device, boot, seq, body["message"]), entry.at)
 
+    def _act(self, floor: Floor, entry: Entry, body: Any) -> None:
+        act_id = str(entry.boot)
+        if entry.kind != "act-refused":
+            asked = act_from(entry.kind, act_id, body)
+            tell_act(floor, asked, lambda _: None, self._game)
+        desk.again(floor, entry.kind, act_id, body, entry.at)
+
+    def _game(self, table: str, game: int) -> tuple[dict[str, Any], FloorPlan] | None:
+        """A game of which the replay has kept nothing: its own lock-out's entry, as it was before people spoke of it."""
+        made = old_game(self._connection, self._book, table, game)
+        return None if made is None else (made, self._plans[made["plan_entry"]])
+
     def _hold(self, floor: Floor, entry: Entry, body: Any) -> None:
         device, boot = str(entry.device), body["boot"]
         if body["kind"] == "loss":
-            floor.lose(device, boot, body["first"], body["kept_first"], entry.at)
+            losses.lose(floor, device, boot, body["first"], body["kept_first"], entry.at)
         else:
-            floor.differ(device, boot, body["theirs"], body["ours"], entry.at)
+            losses.differ(floor, device, boot, body["theirs"], body["ours"], entry.at)
 
     def compare_states(self, connection: Connection) -> None:
         """The kept state of every meter, table, boot and award is what the replay ends with."""

@@ -29,6 +29,8 @@ from controller.ledger.place import (
 )
 
 ROWS_TOGETHER, ROWS_FEW = 64, 8
+_ASKED = frozenset(("close", "award-verified", "award-paid"))
+"""Kinds of entries with which the ledger itself is asked whether every meter adds up (design section 9, R-19)."""
 
 
 class Batch(NamedTuple):
@@ -128,7 +130,7 @@ class Writer:
                 if states:
                     connection.exec_driver_sql(self._state, states)
                 for batch in batches:
-                    if any(entry.kind == "close" for entry in batch.entries):
+                    if any(entry.kind in _ASKED for entry in batch.entries):
                         _check_identity(connection, batch.book)
         except IntegrityError as wrong:
             raise BrokenLedger(f"the ledger already holds a key or number that was to be new: {wrong.orig}") from wrong
@@ -150,7 +152,7 @@ class Writer:
 
 
 def _check_identity(connection: Connection, book: str) -> None:
-    """At each close the ledger itself is asked whether every meter adds up (design section 9, R-19): BrokenLedger."""
+    """The ledger itself is asked whether every meter adds up: at close, verification and payment (design section 9)."""
     query = select(schema.state.c.key, schema.state.c.body)
     for meter, body in connection.execute(query.where(schema.state.c.book == book, schema.state.c.kind == "meter")):
         made = json.loads(body)

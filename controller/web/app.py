@@ -21,6 +21,7 @@ from controller.web.api import api_routes, health_routes, missing
 from controller.web.events import EventStream, Feed, Streams
 from controller.web.floor_page import FloorPage, clock_of
 from controller.web.headers import SecurityHeaders
+from controller.web.paytable_page import paytable_routes
 from controller.web.source import Source
 from controller.web.templates import make_templates
 
@@ -46,6 +47,7 @@ def create_app(source: Source) -> FastAPI:
     app.add_middleware(SecurityHeaders)
     app.include_router(api_routes(source))
     app.include_router(health_routes(source))
+    app.include_router(paytable_routes(source, templates))
     _metrics(app, source)
     _static(app)
     _pages(app, source, templates)

@@ -1,0 +1,291 @@
+"""What people do: the one table of acts, who may do each, and what it asks. Pure.
+
+An act is signed by one person, most by a second one on the first one's screen, some by a third. Pages, API, command
+line and docs/ROLES.md are made from this table; the rules of each act are in the rooms named by ``controller.desk``.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from controller.floor_state import canonical
+from controller.money import ACCOUNT_MICROCENTS_MAX, MICROCENTS_PER_CENT, parse_money
+from controller.people import Person, Role
+
+TEXT_MAX = 400
+NUMBER_MAX = (1 << 53) - 1
+_ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+_ACT_ID = re.compile(r"[A-Za-z0-9_-]{8,64}", re.ASCII)
+_NUMBER = re.compile(r"\d{1,16}", re.ASCII)
+_CENTS_MAX = ACCOUNT_MICROCENTS_MAX // MICROCENTS_PER_CENT
+
+
+class Why(StrEnum):
+    """Why an act was refused: the closed list, as answered and as kept in the ledger."""
+
+    NOT_ALLOWED = "not-allowed"
+    SECOND_PERSON = "second-person"
+    THIRD_PERSON = "third-person"
+    SAME_PERSON = "same-person"
+    SAME_DEPARTMENT = "same-department"
+    WRONG_FIELD = "wrong-field"
+    ACT_DIFFERS = "act-differs"
+    NOT_FOUND = "not-found"
+    ALREADY_DONE = "already-done"
+    NOT_NOW = "not-now"
+    TOUCHED_IT = "touched-it"
+
+
+class ActRefused(Exception):
+    """An act that is not done, and nothing of it is: why, what is so, and what to do now."""
+
+    def __init__(self, why: Why, what: str, remedy: str) -> None:
+        super().__init__(f"{what}; {remedy}")
+        self.why, self.what, self.remedy = why, what, remedy
+
+
+class Is(StrEnum):
+    """What a field of an act holds."""
+
+    TEXT = "text"
+    MONEY = "money"
+    NUMBER = "number"
+    ID = "id"
+    CHOICE = "choice"
+    YES_NO = "yes-no"
+
+
+class Field(NamedTuple):
+    """One thing that an act asks. Money is written ``$1,234.50`` and kept as cents."""
+
+    name: str
+    label: str
+    kind: Is = Is.TEXT
+    choices: tuple[str, ...] = ()
+    optional: bool = False
+
+
+class ActKind(NamedTuple):
+    """One kind of act: its entry's kind, its words, what it asks, and the roles of those who sign."""
+
+    name: str
+    title: str
+    fields: tuple[Field, ...]
+    by: frozenset[Role]
+    second: frozenset[Role] = frozenset()
+    """Roles of a second person, another one than the first; empty: one person does it alone."""
+    third: frozenset[Role] = frozenset()
+    """Roles of a third person, where the act needs one (the rules of the act say when)."""
+    other_department: bool = False
+    """The second person must be of another department (R-36, R-99)."""
+
+
+class Act(NamedTuple):
+    """One act as it is asked for. ``id`` names the form or request: the same one is done once, however often sent."""
+
+    kind: str
+    id: str
+    by: Person
+    second: Person | None
+    third: Person | None
+    fields: Mapping[str, Any]
+
+    def people(self) -> list[Person]:
+        """Everybody who signed."""
+        return [person for person in (self.by, self.second, self.third) if person is not None]
+
+    def content(self) -> str:
+        """What makes two acts the same, in its one written form."""
+        return canonical(act_body(self))
+
+
+class Acted(NamedTuple):
+    """What came of an act: its entry, and what the answer tells; ``before``: it had been done already."""
+
+    entry: int
+    told: Mapping[str, Any]
+    before: bool = False
+
+
+def act_body(act: Act) -> dict[str, Any]:
+    """An act as its entry's body keeps it."""
+    made: dict[str, Any] = {"by": list(act.by), "fields": dict(act.fields)}
+    for name, person in (("second", act.second), ("third", act.third)):
+        if person is not None:
+            made[name] = list(person)
+    return made
+
+
+def act_from(kind: str, act_id: str, body: Mapping[str, Any]) -> Act:
+    """The act that an entry's body keeps."""
+    people = [None if body.get(name) is None else Person(body[name][0], Role(body[name][1]), body[name][2])
+              for name in ("by", "second", "third")]
+    if people[0] is None:
+        raise ValueError("an act by nobody")
+    return Act(kind, act_id, people[0], people[1], people[2], body["fields"])
+
+
+def _roles(*roles: Role) -> frozenset[Role]:
+    return frozenset(roles)
+
+
+FLOOR = _roles(Role.SUPERVISOR, Role.SHIFT_MANAGER)
+MANAGER = _roles(Role.SHIFT_MANAGER)
+ACCOUNTING = _roles(Role.ACCOUNTING)
+TECHNICAL = _roles(Role.TECHNICIAN)
+
+TABLE = Field("table", "Table", Is.ID)
+GAME = Field("game", "Game", Is.NUMBER)
+SEAT = Field("seat", "Seat", Is.NUMBER)
+SPOT = Field("spot", "Bet", Is.ID)
+METER = Field("meter", "Meter", Is.ID)
+REASON = Field("reason", "Reason")
+NOTE = Field("note", "Note", optional=True)
+OUTCOME = Field("outcome", "Hand", Is.ID)
+_AWARD = (TABLE, GAME, SEAT, SPOT)
+_HOW = Field("how", "Paid in", Is.CHOICE, ("chips", "cash", "cheque", "wire"))
+
+KINDS: dict[str, ActKind] = {kind.name: kind for kind in (
+    # An award's life: controller.award_acts.
+    ActKind("award-verified", "Verify", (*_AWARD, Field("cards", "The seven cards", optional=True),
+                                         Field("reason", "Reason, if the cards do not agree", optional=True)),
+            FLOOR, third=FLOOR),
+    ActKind("award-released", "Release", (*_AWARD, NOTE), MANAGER | ACCOUNTING),
+    ActKind("award-paid", "Pay", (*_AWARD, Field("handed", "Handed over", Is.MONEY), _HOW,
+                                  Field("reason", "Reason, if it differs", optional=True)),
+            FLOOR, third=MANAGER | ACCOUNTING),
+    ActKind("award-refused", "Refuse", (*_AWARD, REASON), FLOOR, second=FLOOR),
+    ActKind("paid-in-error", "Paid in error", (*_AWARD, REASON), FLOOR, second=FLOOR, third=ACCOUNTING),
+    ActKind("paper-done", "Complete the checklist",
+            (*_AWARD, Field("ticked", "Lines that are done, one a line"),
+             Field("payee", "Payee, as on the identity paper: kept outside the ledger", optional=True),
+             Field("taxable", "Taxable", Is.CHOICE, ("taxable", "not-taxable")),
+             Field("form", "Number of the form", optional=True),
+             Field("withheld", "Withheld", Is.MONEY, optional=True)), FLOOR | ACCOUNTING),
+    ActKind("envy-paid", "Pay envy", (*_AWARD, Field("to", "Seat paid", Is.NUMBER), _HOW), FLOOR),
+    ActKind("envy-unclaimed", "Envy not claimed", (*_AWARD, Field("to", "Seat", Is.NUMBER), REASON), FLOOR),
+    ActKind("slip-printed", "Print the slip", _AWARD, FLOOR | ACCOUNTING),
+    ActKind("manual-slip", "Enter a slip written by hand",
+            (TABLE, Field("written", "Number on the slip", Is.ID), Field("when", "Date and time on the slip"), SEAT,
+             OUTCOME, Field("handed", "Handed over", Is.MONEY), REASON), FLOOR, second=FLOOR | ACCOUNTING),
+    # Putting right what the table got wrong: controller.corrections.
+    ActKind("hit-added", "Add a hand",
+            (*_AWARD, OUTCOME, Field("envy_only", "No wager of its own", Is.YES_NO, optional=True), REASON),
+            FLOOR, second=FLOOR),
+    ActKind("hit-changed", "Change a hand", (*_AWARD, OUTCOME, REASON), FLOOR, second=FLOOR),
+    ActKind("hit-withdrawn", "Withdraw a hand", (*_AWARD, REASON), FLOOR, second=FLOOR),
+    ActKind("wager-added", "Add a wager", (*_AWARD, REASON), FLOOR, second=FLOOR),
+    ActKind("wager-removed", "Remove a wager", (*_AWARD, REASON), FLOOR, second=FLOOR),
+    ActKind("count-closed", "Close a difference of the count", (TABLE, GAME, Field("seat", "Seat", Is.NUMBER,
+            optional=True), Field("finding", "Finding")), FLOOR, second=FLOOR),
+    # Tables: controller.table_acts.
+    ActKind("table-opened", "Open the table", (TABLE, NOTE), FLOOR),
+    ActKind("table-closed", "Close the table", (TABLE, NOTE), FLOOR),
+    ActKind("loss-accepted-by", "Accept a loss", (TABLE, REASON), MANAGER, second=ACCOUNTING | TECHNICAL),
+)}
+
+
+def new_act_id(random: Sequence[int]) -> str:
+    """An id for a form, from 16 random bytes."""
+    return bytes(random).hex()
+
+
+def read_act(
+    kind: str, act_id: object, raw: Mapping[str, object], by: Person, second: Person | None = None,
+    third: Person | None = None,
+) -> Act:
+    """An act from what a form or request holds; raises ActRefused naming the field that is wrong."""
+    found = KINDS.get(kind)
+    if found is None:
+        raise ActRefused(Why.NOT_FOUND, f"there is no act {kind[:40]!r}", "look into docs/ROLES.md")
+    if not isinstance(act_id, str) or _ACT_ID.fullmatch(act_id) is None:
+        raise ActRefused(Why.WRONG_FIELD, "id: not 8 to 64 of A-Z a-z 0-9 _ -", "load the page again")
+    unknown = sorted(raw.keys() - {field.name for field in found.fields})
+    if unknown:
+        raise ActRefused(Why.WRONG_FIELD, f"{unknown[0][:40]}: nothing that this act asks", "load the page again")
+    fields = {field.name: _read(field, raw.get(field.name)) for field in found.fields}
+    return Act(kind, act_id, by, second, third, {name: given for name, given in fields.items() if given is not None})
+
+
+def _read(field: Field, given: object) -> object:
+    """One field's content; None where an optional one is empty. Text and typed JSON are read alike."""
+    text = given.strip() if isinstance(given, str) else given
+    if text is None or text == "":
+        if field.optional:
+            return None
+        raise _wrong(field, "missing", "fill it in")
+    if field.kind is Is.YES_NO:
+        if text in (True, "yes", "on"):
+            return True
+        return None if text in (False, "no") else _refuse(field, "neither yes nor no", "choose yes or no")
+    if field.kind is Is.NUMBER:
+        if isinstance(text, str) and _NUMBER.fullmatch(text):
+            text = int(text)
+        if type(text) is int and 0 <= text <= NUMBER_MAX:
+            return text
+        return _refuse(field, "not a whole number", "write digits only")
+    if not isinstance(text, str):
+        raise _wrong(field, "not text", "write it as text")
+    if field.kind is Is.MONEY:
+        return _money(field, text)
+    if field.kind is Is.ID:
+        return text if _ID.fullmatch(text) else _refuse(field, "not an id", "choose one from the page")
+    if field.kind is Is.CHOICE:
+        return text if text in field.choices else _refuse(
+            field, "not one of the choices", "choose " + " or ".join(field.choices))
+    if len(text) > TEXT_MAX or not all(mark.isprintable() or mark in "\r\n" for mark in text):
+        raise _wrong(field, f"longer than {TEXT_MAX} letters, or with control marks", "shorten it")
+    return " ".join(text.split())
+
+
+def _money(field: Field, text: str) -> int:
+    try:
+        cents = parse_money(text)
+    except ValueError:
+        cents = -1
+    if not 0 <= cents <= _CENTS_MAX:
+        raise _wrong(field, "not an amount", 'write dollars and cents like "$1,234.50"')
+    return cents
+
+
+def _wrong(field: Field, what: str, remedy: str) -> ActRefused:
+    return ActRefused(Why.WRONG_FIELD, f"{field.label}: {what}", remedy)
+
+
+def _refuse(field: Field, what: str, remedy: str) -> object:
+    raise _wrong(field, what, remedy)
+
+
+def check_people(act: Act, kind: ActKind) -> None:
+    """Raise ActRefused unless the right people signed: roles, different persons, different departments (WE-03).
+
+    A third person is needed only where the act's own rules say so: ``need_third``.
+    """
+    names = [person.id for person in act.people()]
+    if len(set(names)) != len(names):
+        raise ActRefused(Why.SAME_PERSON, "one person signed twice", "let another person sign")
+    if act.by.role not in kind.by:
+        raise ActRefused(Why.NOT_ALLOWED, f"{act.by.words()} may not do this: {kind.title}", f"ask {named(kind.by)}")
+    if kind.second and act.second is None:
+        raise ActRefused(Why.SECOND_PERSON, "a second person must sign", f"ask {named(kind.second)}")
+    for signer, roles in ((act.second, kind.second), (act.third, kind.third)):
+        if signer is not None and signer.role not in roles:
+            raise ActRefused(Why.NOT_ALLOWED, f"{signer.words()} may not sign this: {kind.title}",
+                             f"ask {named(roles)}")
+    if kind.other_department and act.second is not None and act.second.department == act.by.department:
+        raise ActRefused(
+            Why.SAME_DEPARTMENT, f"{act.by.id} and {act.second.id} are of one department", "ask another department")
+
+
+def need_third(act: Act, why: str) -> None:
+    """Raise ActRefused unless a third person signed; ``why`` says what asks for one."""
+    if act.third is None:
+        raise ActRefused(Why.THIRD_PERSON, f"{why}: another person must sign as well",
+                         f"ask {named(KINDS[act.kind].third)}")
+
+
+def named(roles: frozenset[Role]) -> str:
+    """``a supervisor or a shift-manager``."""
+    return " or ".join(f"a{'n' if role.value[0] in 'aeiou' else ''} {role.value}" for role in Role if role in roles) \
+        or "nobody: it is not asked"

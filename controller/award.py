@@ -1,0 +1,61 @@
+"""The life of an award, in one table; who may take which step is decided by ``controller.award_acts``. Pure.
+
+pending -> verified -> (released) -> paid, or refused; a paid one is never undone (R-49, R-57..R-59, D13, D21).
+"""
+
+from collections.abc import Mapping, Sequence
+
+from controller.floor_state import Case, Round
+from firmware_bridge.messages import Hit
+
+PENDING, VERIFIED, RELEASED, PAID = "pending", "verified", "released", "paid"
+REFUSED, TRAY, IN_ERROR, WITHDRAWN = "refused", "paid-by-dealer", "paid-in-error", "withdrawn"
+
+STEPS: Mapping[str, Mapping[str, str]] = {
+    PENDING: {"verify": VERIFIED, "refuse": REFUSED, "withdraw": WITHDRAWN},
+    VERIFIED: {"release": RELEASED, "pay": PAID, "refuse": REFUSED, "withdraw": WITHDRAWN},
+    RELEASED: {"pay": PAID, "refuse": REFUSED, "withdraw": WITHDRAWN},
+    PAID: {"find-in-error": IN_ERROR},
+    TRAY: {"withdraw": WITHDRAWN},  # a hand keyed wrongly; what the dealer paid out is the house's to look for
+    REFUSED: {},
+    WITHDRAWN: {},
+    IN_ERROR: {},
+}
+"""By state: each step that may be taken, and the state after it."""
+
+OPEN = frozenset((PENDING, VERIFIED, RELEASED))
+"""States in which an award waits for people."""
+
+
+def open_case(found: Round, hit: Hit, envy: Mapping[int, int], touched_by: Sequence[str], at: int) -> Case:
+    """What a new award begins as: paid by the dealer from the tray where the table allows it, else pending.
+
+    An award without a share of a meter whose pay, returned wager and envy together do not exceed the table's
+    ``tray_limit`` is posted as paid with the hit.
+    """
+    prize = found.plan.spot[hit.spot].prizes[hit.outcome]
+    whole = prize.fixed_cents + prize.returned_cents + sum(envy.values())
+    small = not prize.shares and whole <= found.plan.tray_limit_cents and not touched_by
+    step = {"at": at, "by": list(touched_by), "step": "hit"}
+    return Case(TRAY if small else PENDING, [step], list(touched_by))
+
+
+def due_cents(found: Round, place: tuple[int, str]) -> int:
+    """What the player at a seat is due for a standing hit: shares, fixed part and returned wager, in cents."""
+    standing = found.hits[place]
+    prize = found.plan.spot[standing.hit.spot].prizes[standing.hit.outcome]
+    return sum(standing.shares.values()) + prize.fixed_cents + prize.returned_cents
+
+
+def waiting(found: Round) -> int:
+    """How many awards of a round wait for people."""
+    return sum(case.state in OPEN for case in found.cases.values())
+
+
+def holding(found: Round) -> list[list[object]]:
+    """The unverified awards of a round that hold its table (``hold_from``), as game, seat and spot."""
+    hold_from = found.plan.hold_from_cents
+    if hold_from is None:
+        return []
+    return [[found.game, *place] for place, case in found.cases.items()
+            if case.state == PENDING and due_cents(found, place) >= hold_from]

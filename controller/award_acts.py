@@ -1,0 +1,334 @@
+"""An award is verified, released, paid or refused by people, each step an entry of its own. Pure (R-49, R-57..R-61).
+
+Verifying, releasing and paying are done by different persons; who entered or corrected a wager or a hit of the award
+does none of them. What is handed over beyond or below the award is the house's, never the meter's (R-59).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from controller import award, rounds
+from controller.acts import Act, ActRefused, Why, named, need_third
+from controller.floor import Floor
+from controller.floor_state import Case, Meter, Round
+from controller.game.claim import check_claim
+from controller.game.classify import NotThisGame
+from controller.journal import Posting, check, post
+from controller.meter import lay
+from controller.money import MICROCENTS_PER_CENT, format_cents
+from controller.outcome import Outcome
+from controller.people import Role
+from controller.plan import AwardRules
+
+_DONE = "look at the award again: somebody was quicker"
+
+
+def game_of(floor: Floor, act: Act) -> Round:
+    """The game that an act speaks of; raises ActRefused when there is none."""
+    table, game = act.fields["table"], act.fields["game"]
+    found = floor.find_game(f"{table}/{game}")
+    if found is None:
+        raise ActRefused(Why.NOT_FOUND, f"table {table} has no game {game}", "check the table and the game")
+    return found
+
+
+def place_of(act: Act) -> tuple[int, str]:
+    """The seat and spot that an act speaks of."""
+    return act.fields["seat"], act.fields["spot"]
+
+
+def case_of(found: Round, place: tuple[int, str]) -> Case:
+    """An award of a game; raises ActRefused when the seat has none."""
+    case = found.cases.get(place)
+    if case is None or place not in found.hits:
+        gone = next((one for one in reversed(found.past) if (one["seat"], one["spot"]) == place), None)
+        if gone is not None:
+            raise ActRefused(Why.ALREADY_DONE, f"the award of seat {place[0]}, game {found.game}, was {gone['state']} "
+                             + last_words(gone["steps"]), _DONE)
+        raise ActRefused(Why.NOT_FOUND, f"seat {place[0]} has no award in game {found.game}", "check seat and game")
+    return case
+
+
+def last_words(steps: list[dict[str, Any]]) -> str:
+    """Who took the last step."""
+    return "by " + (" and ".join(steps[-1]["by"]) or "the table")
+
+
+def step(case: Case, act: Act, name: str, at: int, more: Mapping[str, Any] | None = None) -> None:
+    """Take a step of an award's life; raises ActRefused when its state does not have it (MO-08)."""
+    can(case, name)
+    case.state = award.STEPS[case.state][name]
+    case.steps.append({"at": at, "by": [person.id for person in act.people()], "step": name} | dict(more or {}))
+
+
+def can(case: Case, name: str) -> None:
+    """Raise ActRefused unless the award's state has the step, naming who was quicker."""
+    if name in award.STEPS[case.state]:
+        return
+    if name == "pay" and case.state == award.PENDING:
+        raise ActRefused(Why.NOT_NOW, "the award is not verified", "verify it first, by another person")
+    raise ActRefused(Why.ALREADY_DONE, f"the award is {case.state} {last_words(case.steps)}", _DONE)
+
+
+def _independent(case: Case, act: Act, *others: str) -> None:
+    """The person has entered or corrected nothing of the award, and has taken none of the ``others`` steps."""
+    for person in act.people():
+        if person.id in case.touched:
+            raise ActRefused(Why.TOUCHED_IT, f"{person.id} has entered or corrected a wager or hand of this award",
+                             "ask another person")
+        for taken in case.steps:
+            if taken["step"] in others and person.id in taken["by"]:
+                raise ActRefused(Why.SAME_PERSON, f"{person.id} has taken another step of this award ({taken['step']})",
+                                 "ask another person")
+
+
+def _role(act: Act, roles: frozenset[Role]) -> None:
+    if act.by.role not in roles:
+        raise ActRefused(Why.NOT_ALLOWED, f"{act.by.words()} may not do this here", f"ask {named(roles)}")
+
+
+def needs_release(rules: AwardRules, found: Round, place: tuple[int, str]) -> str:
+    """Why an award needs the third release, or empty."""
+    if rules.release_from_cents is not None and award.due_cents(found, place) >= rules.release_from_cents:
+        return f"awards from {format_cents(rules.release_from_cents)}"
+    doubted = {0, place[0]} & set(found.doubted)
+    return "the wager of this seat could not be proved" if doubted else ""
+
+
+def _done(found: Round, told: Mapping[str, Any], postings: list[Posting] | None = None) -> Outcome:
+    return Outcome(told, tuple(postings or ()), found.plan.id, found.game)
+
+
+def _about(found: Round, place: tuple[int, str]) -> dict[str, Any]:
+    """The award as it stands, for the entry: what is verified or paid is on record with it (R-57)."""
+    standing = found.hits[place]
+    return {"due": award.due_cents(found, place), "outcome": standing.hit.outcome, "shares": dict(standing.shares)}
+
+
+def _meters_of(floor: Floor, found: Round, place: tuple[int, str]) -> list[tuple[Meter, int]]:
+    """The meters that an award has a share of, and its cents of each."""
+    standing = found.hits[place]
+    meter_of = found.plan.spot[standing.hit.spot].meter_of
+    return [(floor.meters[meter_of[part]], cents) for part, cents in standing.shares.items()]
+
+
+def verify(floor: Floor, act: Act, at: int) -> Outcome:
+    """The cards, the lit seat and the game have been looked at by a person (D24)."""
+    found, place = game_of(floor, act), place_of(act)
+    case, rules = case_of(found, place), floor.plan.awards
+    can(case, "verify")
+    _role(act, rules.verify)
+    _independent(case, act)
+    told = _about(found, place) | _cards(rules, found, place, act)
+    for meter, _ in _meters_of(floor, found, place):
+        check(meter)  # R-19: before an award is verified or paid
+    waited = award.waiting(found)
+    step(case, act, "verify", at, {name: told[name] for name in ("cards", "agrees") if name in told})
+    floor.touch_round(found, waited)
+    return _done(found, told)
+
+
+def _cards(rules: AwardRules, found: Round, place: tuple[int, str], act: Act) -> dict[str, Any]:
+    """The seven cards where they are entered or must be; a disagreement needs a second person and a reason."""
+    cards = act.fields.get("cards")
+    due = award.due_cents(found, place)
+    if cards is None:
+        if rules.cards_from_cents is not None and due >= rules.cards_from_cents:
+            raise ActRefused(Why.WRONG_FIELD, f"awards from {format_cents(rules.cards_from_cents)} are verified with "
+                             "the seven cards", "enter the cards as they lie on the table")
+        return {}
+    standing = found.hits[place]
+    try:
+        claim = check_claim(found.plan.spot[place[1]].paytable, cards, standing.hit.outcome)
+    except NotThisGame:
+        return {"cards": cards}  # a game whose hands this controller does not know: people judge them
+    except ValueError as wrong:
+        raise ActRefused(Why.WRONG_FIELD, f"The seven cards: {wrong}", "enter the cards as they lie") from wrong
+    if not claim.agrees:
+        if "reason" not in act.fields:
+            raise ActRefused(Why.WRONG_FIELD, f"the cards do not agree: {claim.words}",
+                             "change the hand, or give a reason and let a second person sign")
+        need_third(act, f"the cards do not agree: {claim.words}")
+    return {"agrees": claim.agrees, "cards": cards}
+
+
+def release(floor: Floor, act: Act, at: int) -> Outcome:
+    """A third person of a third role lets a large award, or one in doubt, be paid (D26)."""
+    found, place = game_of(floor, act), place_of(act)
+    case = case_of(found, place)
+    can(case, "release")
+    if not needs_release(floor.plan.awards, found, place):
+        raise ActRefused(Why.NOT_NOW, "this award needs no release", "pay it")
+    _role(act, floor.plan.awards.release)
+    _independent(case, act, "verify")
+    step(case, act, "release", at)
+    floor.touch_round(found)
+    return _done(found, _about(found, place))
+
+
+def pay(floor: Floor, act: Act, at: int) -> Outcome:
+    """Money has been handed over: the award leaves ``pending`` once and for all (D13)."""
+    found, place = game_of(floor, act), place_of(act)
+    case, rules, due = case_of(found, place), floor.plan.awards, 0
+    can(case, "pay")
+    due = award.due_cents(found, place)
+    _role(act, rules.pay)
+    _independent(case, act, "verify", "release")
+    why = needs_release(rules, found, place)
+    if case.state == award.VERIFIED and why:
+        raise ActRefused(Why.NOT_NOW, f"not released: {why}", f"ask {named(rules.release)} to release it")
+    if _paper_missing(rules, case, due):
+        raise ActRefused(Why.NOT_NOW, "the checklist of this award is not complete", "complete it first")
+    handed = act.fields["handed"]
+    if handed != due:
+        if "reason" not in act.fields:
+            raise ActRefused(Why.WRONG_FIELD, f"the award is {format_cents(due)}, not {format_cents(handed)}",
+                             "hand over the award, or give a reason and let a third person sign")
+        need_third(act, f"{format_cents(handed)} is handed over for an award of {format_cents(due)}")
+    postings = []
+    for meter, cents in _meters_of(floor, found, place):
+        microcents = cents * MICROCENTS_PER_CENT
+        postings += post(meter, (("pending", -microcents), ("paid", microcents)))
+        floor.touch_meters(meter.plan.id)
+    told = _about(found, place) | {"difference": handed - due, "handed": handed, "how": act.fields["how"]}
+    waited = award.waiting(found)
+    step(case, act, "pay", at, {"handed": handed, "how": act.fields["how"]})
+    settle_apart(floor, found)
+    floor.touch_round(found, waited)
+    return _done(found, told, postings)
+
+
+def settle_apart(floor: Floor, found: Round) -> None:
+    """Once an award of a round is paid, later hits of it are settled apart (design section 4)."""
+    for name in found.took:
+        kept = floor.meters[name].kept.get(found.key)
+        if kept is None:
+            continue
+        if kept.closed:
+            del floor.meters[name].kept[found.key]
+        else:
+            kept.apart = True
+        floor.touch_meters(name)
+
+
+def _paper_missing(rules: AwardRules, case: Case, due: int) -> bool:
+    needed = rules.paper_from_cents is not None and due >= rules.paper_from_cents
+    return needed and not any(taken["step"] == "paper" for taken in case.steps)
+
+
+def paper(floor: Floor, act: Act, at: int) -> Outcome:
+    """The checklist of a large award: every configured line ticked; no tax law here, only what was written (R-58)."""
+    found, place = game_of(floor, act), place_of(act)
+    case, due = case_of(found, place), 0
+    if case.state not in award.OPEN:
+        can(case, "pay")
+    due = award.due_cents(found, place)
+    ticked = set(act.fields["ticked"].split("; "))
+    missing = [line for line in floor.plan.awards.paper if line not in ticked]
+    if missing:
+        raise ActRefused(Why.WRONG_FIELD, f"not ticked: {missing[0]}", "tick every line that has been done")
+    withheld = act.fields.get("withheld", 0)
+    if withheld > due:
+        raise ActRefused(Why.WRONG_FIELD, "more is withheld than is due", "check the amount withheld")
+    told = _about(found, place) | {"net": due - withheld, "withheld": withheld}
+    case.steps.append({"at": at, "by": [act.by.id], "step": "paper", "withheld": withheld,
+                       "taxable": act.fields["taxable"], "form": act.fields.get("form", "")})
+    floor.touch_round(found)
+    return _done(found, told)
+
+
+def refuse(floor: Floor, act: Act, at: int) -> Outcome:
+    """The claim does not stand: the hit is withdrawn with a reason, and kept as refused (D21, R-58)."""
+    found, place = game_of(floor, act), place_of(act)
+    return take_away(floor, act, found, place, "refuse", at)
+
+
+def take_away(floor: Floor, act: Act, found: Round, place: tuple[int, str], name: str, at: int) -> Outcome:
+    """A hit stands no more: the round is settled anew without it; its award is kept as it stood."""
+    case = case_of(found, place)
+    can(case, name)
+    waited, told = award.waiting(found), _about(found, place)
+    step(case, act, name, at, {"reason": act.fields["reason"]})
+    set_aside(found, place)
+    done = rounds.restand(floor.meters, found, (), (place,), at)
+    floor.touch_meters(*done.touched)
+    floor.touch_round(found, waited)
+    return _done(found, told | dict(done.answer) | settled_of(done), list(done.postings))
+
+
+def set_aside(found: Round, place: tuple[int, str]) -> None:
+    """Keep an award as it stands among those that stand no more."""
+    case = found.cases.pop(place)
+    about = _about(found, place)
+    found.past.append(about | {"seat": place[0], "spot": place[1], "state": case.state, "steps": case.steps})
+
+
+def settled_of(done: rounds.Done) -> dict[str, Any]:
+    """The working of a settlement, for the entry."""
+    return {"settled": done.settled}
+
+
+def in_error(floor: Floor, act: Act, at: int) -> Outcome:
+    """It should not have been paid: what is paid stays paid, and the house makes the meter whole."""
+    found, place = game_of(floor, act), place_of(act)
+    case = case_of(found, place)
+    can(case, "find-in-error")
+    need_third(act, "accounting signs what was paid in error")
+    postings = []
+    for meter, cents in _meters_of(floor, found, place):
+        before = meter.amounts()
+        after = lay(meter.plan, before, cents * MICROCENTS_PER_CENT, 0)
+        postings += post(meter, (
+            ("display", after.display - before.display), ("overflow", after.overflow - before.overflow),
+            ("house", -cents * MICROCENTS_PER_CENT)))
+        floor.touch_meters(meter.plan.id)
+    step(case, act, "find-in-error", at, {"reason": act.fields["reason"]})
+    floor.touch_round(found)
+    return _done(found, _about(found, place), postings)
+
+
+def _envy_line(act: Act, found: Round) -> tuple[tuple[int, str, int], int]:
+    """The line of envy that an act speaks of, and its cents."""
+    seat, spot = place_of(act)
+    standing = found.hits.get((seat, spot))
+    due = {} if standing is None else rounds.envy_of(found, standing.hit)
+    to = act.fields["to"]
+    if to not in due:
+        raise ActRefused(Why.NOT_FOUND, f"seat {to} is due no envy for the hand of seat {seat}", "check the seats")
+    case = found.cases.get((seat, spot))
+    if case is not None and case.state == award.PENDING:
+        raise ActRefused(Why.NOT_NOW, "the hand is not verified", "verify the hand first")
+    if case is not None and case.state == award.TRAY:
+        raise ActRefused(Why.ALREADY_DONE, "the dealer has paid it with the hand", _DONE)
+    return (seat, spot, to), due[to]
+
+
+def pay_envy(floor: Floor, act: Act, _at: int) -> Outcome:
+    """One seat's envy for one hand has been handed over; the house's money, never a meter's."""
+    found = game_of(floor, act)
+    line, cents = _envy_line(act, found)
+    if found.lines.get(line) == "paid":
+        raise ActRefused(Why.ALREADY_DONE, f"the envy of seat {line[2]} is paid", _DONE)
+    case = found.cases.get(line[:2])
+    if case is not None:
+        _independent(case, act, "verify")
+    found.lines[line] = "paid"
+    floor.touch_round(found)
+    return _done(found, {"cents": cents, "how": act.fields["how"]})
+
+
+def leave_envy(floor: Floor, act: Act, _at: int) -> Outcome:
+    """Nobody claimed it: it stays a liability, and may still be paid."""
+    found = game_of(floor, act)
+    line, cents = _envy_line(act, found)
+    if line in found.lines:
+        raise ActRefused(Why.ALREADY_DONE, f"the envy of seat {line[2]} is {found.lines[line]}", _DONE)
+    found.lines[line] = "unclaimed"
+    floor.touch_round(found)
+    return _done(found, {"cents": cents})
+
+
+RULES = {
+    "award-verified": verify, "award-released": release, "award-paid": pay, "award-refused": refuse,
+    "paid-in-error": in_error, "paper-done": paper, "envy-paid": pay_envy, "envy-unclaimed": leave_envy,
+}

@@ -1,0 +1,166 @@
+"""Putting right what the table got wrong: hands and wagers, by two people, always a new entry. Pure (R-62).
+
+A round is settled as one, however late a hand is added, changed or withdrawn (design section 4). Wagers are corrected
+from the lock-out until an agreeing chip count or the first hit; after that they stand.
+"""
+
+from controller import award, rounds
+from controller.acts import Act, ActRefused, Why
+from controller.award_acts import can, case_of, game_of, place_of, set_aside, settled_of, step, take_away
+from controller.floor import Floor
+from controller.floor_state import Round
+from controller.journal import post
+from controller.outcome import Outcome
+from controller.refusal import WORDS, Refusal
+from firmware_bridge.messages import Hit, Wager
+
+
+def _correctable(floor: Floor, act: Act, at: int) -> Round:
+    """The game, if it may still be put right."""
+    found = game_of(floor, act)
+    if found.state == "void":
+        raise ActRefused(Why.NOT_NOW, f"game {found.game} was a misdeal", "a misdeal has no hands and no wagers")
+    days = (floor.plan.gaming_day(at) - floor.plan.gaming_day(found.at)).days
+    most = floor.plan.awards.late_hit_days
+    if found.state == "closed" and days > most:
+        raise ActRefused(Why.NOT_NOW, f"game {found.game} is {days} gaming days old; {most} are allowed",
+                         "call accounting: it is put right outside the meters")
+    return found
+
+
+def _refused(refusal: Refusal) -> ActRefused:
+    what, remedy = WORDS[refusal]
+    return ActRefused(Why.NOT_NOW, what, remedy)
+
+
+def _outcome(floor: Floor, found: Round, done: rounds.Done, waited: int, at: int) -> Outcome:
+    floor.touch_meters(*done.touched)
+    floor.touch_round(found, waited)
+    told = dict(done.answer) | settled_of(done) | _old_day(floor, found, at)
+    return Outcome(told, tuple(done.postings), found.plan.id, found.game)
+
+
+def _old_day(floor: Floor, found: Round, at: int) -> dict[str, str]:
+    """A correction falls in the open day and names the day of its game."""
+    day = floor.plan.gaming_day(found.at)
+    return {} if day == floor.plan.gaming_day(at) else {"of_day": day.isoformat()}
+
+
+def _signers(act: Act) -> list[str]:
+    return [person.id for person in act.people()]
+
+
+def add_hit(floor: Floor, act: Act, at: int) -> Outcome:
+    """A hand that was not keyed, or of a table without a keypad."""
+    found, (seat, spot) = _correctable(floor, act, at), place_of(act)
+    hit = Hit(seat, spot, act.fields["outcome"], act.fields.get("envy_only", False))
+    refusal = rounds.refuse_hit(found, hit, set())
+    if refusal is not None:
+        raise _refused(refusal)
+    if (seat, spot) in found.hits:
+        raise ActRefused(Why.ALREADY_DONE, f"seat {seat} has this hand in game {found.game}", "nothing to do")
+    waited = award.waiting(found)
+    done = rounds.restand(floor.meters, found, [hit], (), at, _signers(act))
+    return _outcome(floor, found, done, waited, at)
+
+
+def change_hit(floor: Floor, act: Act, at: int) -> Outcome:
+    """Another hand than the one keyed: the old award is set aside, the round settled anew."""
+    found, place = _correctable(floor, act, at), place_of(act)
+    standing = found.hits.get(place)
+    if standing is None:
+        raise ActRefused(Why.NOT_FOUND, f"seat {place[0]} has no hand in game {found.game}", "add it instead")
+    hit = standing.hit._replace(outcome=act.fields["outcome"])
+    if hit == standing.hit:
+        raise ActRefused(Why.ALREADY_DONE, f"seat {place[0]} has this hand already", "nothing to do")
+    if hit.outcome not in found.plan.spot[hit.spot].prizes:
+        raise _refused(Refusal.UNKNOWN_OUTCOME)
+    _refuse_paid_envy(found, place)
+    waited, signers = award.waiting(found), _signers(act)
+    if not hit.envy_only:
+        case = case_of(found, place)
+        can(case, "withdraw")
+        step(case, act, "withdraw", at, {"reason": act.fields["reason"]})
+        signers = list(dict.fromkeys([*case.touched, *signers]))
+        set_aside(found, place)
+    done = rounds.restand(floor.meters, found, [hit], [place], at, signers)
+    return _outcome(floor, found, done, waited, at)
+
+
+def withdraw_hit(floor: Floor, act: Act, at: int) -> Outcome:
+    """A hand that was keyed and was none."""
+    found, place = _correctable(floor, act, at), place_of(act)
+    standing = found.hits.get(place)
+    _refuse_paid_envy(found, place)
+    if standing is None or not standing.hit.envy_only:
+        return take_away(floor, act, found, place, "withdraw", at)
+    return _outcome(floor, found, rounds.restand(floor.meters, found, (), [place], at), award.waiting(found), at)
+
+
+def _refuse_paid_envy(found: Round, place: tuple[int, str]) -> None:
+    """Envy that has been handed over cannot be unsaid by a change of the hand it was for."""
+    for (seat, spot, to), state in found.lines.items():
+        if (seat, spot) == place and state == "paid":
+            raise ActRefused(Why.ALREADY_DONE, f"the envy of seat {to} for this hand is paid",
+                             "call the shift manager: the hand stands")
+
+
+def _wagers_open(found: Round) -> None:
+    if found.hits or found.past:
+        raise ActRefused(Why.NOT_NOW, f"game {found.game} has a hand: its wagers stand",
+                         "close the difference with a finding")
+    if found.chips == len(found.wagers):
+        raise ActRefused(Why.NOT_NOW, f"the chip count of game {found.game} agrees: its wagers stand",
+                         "close the difference with a finding")
+
+
+def add_wager(floor: Floor, act: Act, at: int) -> Outcome:
+    """A wager that the sensor did not see: it contributes now."""
+    found, place = _correctable(floor, act, at), place_of(act)
+    _wagers_open(found)
+    spot = found.plan.spot.get(place[1])
+    cents = spot.paytable.wager_cents if spot is not None else 0
+    done = rounds.add_wager(floor.plan, floor.meters, found, Wager(*place, cents))
+    if isinstance(done, Refusal):
+        raise _refused(done)
+    found.hands[place] = _signers(act)
+    return _outcome(floor, found, done, award.waiting(found), at)
+
+
+def remove_wager(floor: Floor, act: Act, at: int) -> Outcome:
+    """A wager that was none: what it contributed is re-booked to the house, and no display falls."""
+    found, place = _correctable(floor, act, at), place_of(act)
+    _wagers_open(found)
+    if place not in found.wagers:
+        raise _refused(Refusal.SEAT_WITHOUT_WAGER)
+    del found.wagers[place]
+    postings = []
+    for feed in found.plan.spot[place[1]].feeds:
+        fed = feed.display + feed.reserve
+        found.fed[feed.meter] -= fed
+        postings += post(floor.meters[feed.meter], (("players", fed), ("house", -fed)))
+        floor.touch_meters(feed.meter)
+    found.hands[place] = _signers(act)
+    floor.touch_round(found)
+    told = {"accepted": len(found.wagers)} | _old_day(floor, found, at)
+    return Outcome(told, tuple(postings), found.plan.id, found.game)
+
+
+def close_count(floor: Floor, act: Act, at: int) -> Outcome:
+    """The chips and the wagers differ, and people have found why: an award on that seat needs the third release."""
+    found = _correctable(floor, act, at)
+    if found.chips is None or found.chips == len(found.wagers):
+        raise ActRefused(Why.NOT_NOW, f"the chip count of game {found.game} shows no difference", "nothing to do")
+    seat = act.fields.get("seat", 0)
+    if seat in found.doubted:
+        raise ActRefused(Why.ALREADY_DONE, f"the difference of game {found.game} is closed", "nothing to do")
+    found.doubted.append(seat)
+    floor.touch_round(found)
+    told = {"accepted": len(found.wagers), "difference": found.chips - len(found.wagers)} | _old_day(floor, found, at)
+    return Outcome(told, (), found.plan.id, found.game)
+
+
+RULES = {
+    "hit-added": add_hit, "hit-changed": change_hit, "hit-withdrawn": withdraw_hit, "wager-added": add_wager,
+    "wager-removed": remove_wager, "count-closed": close_count,
+}

@@ -1,0 +1,93 @@
+"""The desk: everything that people do goes through ``act``, and becomes one entry or is refused. Pure.
+
+Whoever asks twice with the same act id is told the same again, and nothing is done twice (MO-06, D13). Each act's own
+rules are in the room that ``RULES`` names; they check everything before they change anything.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from controller import award_acts, corrections, slip_acts, table_acts
+from controller.acts import KINDS, Act, Acted, ActRefused, Why, act_body, act_from, check_people
+from controller.floor import Floor
+from controller.floor_state import canonical
+from controller.outcome import Outcome
+
+DESK = "@desk"
+"""The device of people's entries: an act's id is its boot, so that the ledger's unique key holds it (design 8)."""
+
+Rule = Callable[[Floor, Act, int], Outcome]
+
+RULES: dict[str, Rule] = {**award_acts.RULES, **corrections.RULES, **slip_acts.RULES, **table_acts.RULES}
+"""By kind of act: its rules."""
+
+
+class Named(NamedTuple):
+    """A game that an act speaks of: it must be in memory before the act can be done."""
+
+    table: str
+    game: int
+
+    @property
+    def key(self) -> str:
+        """``table/game``."""
+        return f"{self.table}/{self.game}"
+
+
+def names_game(act: Act) -> Named | None:
+    """The game that an act speaks of, or None."""
+    table, game = act.fields.get("table"), act.fields.get("game")
+    return Named(table, game) if isinstance(table, str) and isinstance(game, int) else None
+
+
+def act(floor: Floor, asked: Act, at: int) -> Acted:
+    """Do an act, or raise ActRefused and change nothing. Raises BrokenInvariant when the books do not add up."""
+    before = floor.acts.get(asked.id)
+    content = f"{asked.kind} {asked.content()}"
+    if before is not None:
+        if before[0] != content:
+            raise ActRefused(Why.ACT_DIFFERS, "this form was sent before with something else in it",
+                             "look what has been done, then load the page again")
+        return before[1]._replace(before=True)
+    kind = KINDS[asked.kind]
+    check_people(asked, kind)
+    done = RULES[asked.kind](floor, asked, at)
+    body = act_body(asked) | {"told": dict(done.told)}
+    entry = floor.enter(
+        asked.kind, at, table=done.table, game=done.game, device=DESK, boot=asked.id, seq=1, body=body,
+        postings=done.postings)
+    if done.then is not None:
+        done.then()
+    acted = Acted(entry.number, done.told)
+    floor.acts[asked.id] = (content, acted)
+    return acted
+
+
+def refuse(floor: Floor, asked: Act, refused: ActRefused, at: int) -> None:
+    """Keep a refused act as an entry: who asked for what, and why it was not done (R-108)."""
+    body = {"act": act_body(asked), "kind": asked.kind, "reason": refused.why.value, "what": refused.what}
+    floor.enter("act-refused", at, table=_table_of(floor, asked), body=body)
+
+
+def _table_of(floor: Floor, asked: Act) -> str | None:
+    table = asked.fields.get("table")
+    return table if isinstance(table, str) and table in floor.tables else None
+
+
+def remember(floor: Floor, act_id: str, kind: str, body: Mapping[str, Any], entry: int) -> None:
+    """Take in an act that the ledger has already: it is not done again."""
+    known = act_from(kind, act_id, body)
+    floor.acts[act_id] = (f"{kind} {known.content()}", Acted(entry, body["told"]))
+
+
+def again(floor: Floor, kind: str, act_id: str, body: Mapping[str, Any], at: int) -> None:
+    """Do an entry's act again, to compare (``verify --replay``)."""
+    if kind == "act-refused":
+        floor.enter("act-refused", at, table=_table_in(floor, body), body=canonical(body))
+    else:
+        act(floor, act_from(kind, act_id, body), at)
+
+
+def _table_in(floor: Floor, body: Mapping[str, Any]) -> str | None:
+    table = body["act"]["fields"].get("table")
+    return table if isinstance(table, str) and table in floor.tables else None
