@@ -54,6 +54,8 @@ class Is(StrEnum):
     ID = "id"
     CHOICE = "choice"
     YES_NO = "yes-no"
+    DOCUMENT = "document"
+    """A JSON object; no form asks for one."""
 
 
 class Field(NamedTuple):
@@ -133,6 +135,8 @@ def _roles(*roles: Role) -> frozenset[Role]:
 FLOOR = _roles(Role.SUPERVISOR, Role.SHIFT_MANAGER)
 MANAGER = _roles(Role.SHIFT_MANAGER)
 ACCOUNTING = _roles(Role.ACCOUNTING)
+MONEY = MANAGER | ACCOUNTING
+ADMINISTRATOR = _roles(Role.ADMINISTRATOR)
 TECHNICAL = _roles(Role.TECHNICIAN)
 
 TABLE = Field("table", "Table", Is.ID)
@@ -141,6 +145,7 @@ SEAT = Field("seat", "Seat", Is.NUMBER)
 SPOT = Field("spot", "Bet", Is.ID)
 METER = Field("meter", "Meter", Is.ID)
 REASON = Field("reason", "Reason")
+APPROVAL = Field("approval", "Number of the approval")
 NOTE = Field("note", "Note", optional=True)
 OUTCOME = Field("outcome", "Hand", Is.ID)
 _AWARD = (TABLE, GAME, SEAT, SPOT)
@@ -183,6 +188,36 @@ KINDS: dict[str, ActKind] = {kind.name: kind for kind in (
     ActKind("table-opened", "Open the table", (TABLE, NOTE), FLOOR),
     ActKind("table-closed", "Close the table", (TABLE, NOTE), FLOOR),
     ActKind("loss-accepted-by", "Accept a loss", (TABLE, REASON), MANAGER, second=ACCOUNTING | TECHNICAL),
+    # Changing the configuration: controller.config_acts.
+    ActKind("config-proposed", "Propose a configuration", (Field("document", "Configuration", Is.DOCUMENT), REASON),
+            TECHNICAL | ADMINISTRATOR),
+    ActKind("config-withdrawn", "Withdraw a proposal", (Field("hash", "Hash", Is.ID),), TECHNICAL | ADMINISTRATOR),
+    ActKind("config-activated", "Activate a configuration",
+            (Field("hash", "Hash", Is.ID), Field("authority", "Approved by"), APPROVAL,
+             Field("approved", "Date of the approval")), MONEY),
+    # Changing a meter by hand: controller.meter_acts.
+    ActKind("meter-adjusted", "Adjust a meter",
+            (METER, Field("direction", "Raise or lower", Is.CHOICE, ("raise", "lower")),
+             Field("by_amount", "By how much", Is.MONEY),
+             Field("code", "For what", Is.CHOICE, ("malfunction-correction", "limit-correction", "restoration")),
+             REASON, APPROVAL), MONEY, second=MONEY, other_department=True),
+    ActKind("meter-transferred", "Transfer a meter", (METER, Field("to", "To the meter", Is.ID), REASON, APPROVAL),
+            MONEY, second=MONEY, other_department=True),
+    ActKind("retirement-announced", "Announce a retirement",
+            (METER, Field("effective", "From the gaming day, like 2026-12-31"), REASON, APPROVAL),
+            MONEY, second=MONEY, other_department=True),
+    ActKind("meter-retired", "Retire a meter", (METER, REASON, APPROVAL), MONEY, second=MONEY, other_department=True),
+    ActKind("reserve-to-house", "Take next-jackpot money for the house",
+            (METER, Field("by_amount", "How much", Is.MONEY), REASON, APPROVAL),
+            MONEY, second=MONEY, other_department=True),
+    ActKind("seed-recovered", "Recover seed money", (METER, Field("by_amount", "How much", Is.MONEY), REASON, APPROVAL),
+            MONEY, second=MONEY, other_department=True),
+    ActKind("notice-sent", "A notice was sent", (Field("notice", "Entry of the lowering", Is.NUMBER),
+                                                 Field("how", "How and to whom")), MONEY),
+    ActKind("opening-entered", "Enter a new meter's opening",
+            (METER, Field("base", "Base", Is.MONEY), Field("brought", "Of it brought in", Is.MONEY, optional=True),
+             Field("source", "Brought in from", optional=True), APPROVAL), MONEY),
+    ActKind("opening-accepted", "Accept a new meter's opening", (METER,), MONEY),
 )}
 
 
@@ -225,6 +260,8 @@ def _read(field: Field, given: object) -> object:
         if type(text) is int and 0 <= text <= NUMBER_MAX:
             return text
         return _refuse(field, "not a whole number", "write digits only")
+    if field.kind is Is.DOCUMENT:
+        return text if isinstance(text, dict) else _refuse(field, "not an object", "propose the file itself")
     if not isinstance(text, str):
         raise _wrong(field, "not text", "write it as text")
     if field.kind is Is.MONEY:

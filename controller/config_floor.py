@@ -82,6 +82,9 @@ def _read_meter(row: Section, name: str, paytables: Paytables, known: Collection
         limit_cents=limit,
         overflow=overflow,
         unreasonable_cents=unreasonable,
+        reserve_to_house=row.flag("reserve_to_house", default=False),
+        seed_recovery=row.flag("seed_recovery", default=False),
+        change_now=row.has("change") and row.one_of("change", ("next-reset", "now")) == "now",
     )
 
 

@@ -29,7 +29,8 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "ledger": ("url",),
     "meter": (
         "id", "name", "paytable", "part", "base", "book", "tie_policy", "order", "below_seed", "reserve_surplus",
-        "rounding", "limit", "overflow", "unreasonable_contribution",
+        "rounding", "limit", "overflow", "unreasonable_contribution", "reserve_to_house", "seed_recovery",
+        "change",
     ),
     "table": (
         "id", "device", "seats", "pay_order", "envy_hand", "decks", "asset", "sign_from",

@@ -11,6 +11,8 @@ from typing import Any
 
 from controller import award, rounds
 from controller.acts import Acted
+from controller.changes import Changes
+from controller.config_change import released
 from controller.floor_state import (
     Boot,
     Meter,
@@ -18,13 +20,11 @@ from controller.floor_state import (
     StateRow,
     Table,
     boot_from,
-    boot_row,
     canonical,
+    idle_boots,
     meter_from,
-    meter_row,
     round_from,
     table_from,
-    table_row,
     written,
 )
 from controller.journal import RULES_VERSION, Entry, Posting, post
@@ -84,12 +84,8 @@ class Floor:
         self.acts: dict[str, tuple[str, Acted]] = {}
         """By the id of an act: its content and what came of it, until it is durable or has been looked up."""
         self.entries: list[Entry] = []
-        self._meters_changed: set[str] = set()
-        self._tables_changed: set[str] = set()
-        self._boots_changed: set[tuple[str, str]] = set()
-        self._awards_changed: dict[str, dict[str, Any]] = {}
-        self._rows_changed: dict[tuple[str, str], dict[str, Any] | None] = {}
-        self._book_changed = False
+        self._changes = Changes()
+        self._resets: set[str] = set()
         self._boots_elsewhere = False
 
     # ------------------------------------------------------------------ a book is made, loaded and handed over
@@ -106,7 +102,13 @@ class Floor:
         return floor
 
     def configure(self, plan: FloorPlan, at: int) -> None:
-        """Keep an effective configuration as an entry; rounds locked from now on are settled under it."""
+        """Keep an effective configuration as an entry; rounds locked from now on are settled under it.
+
+        A meter that is new by it is there only when people have opened it (R-44).
+        """
+        if self.plan_entry:
+            for name in [one.id for one in plan.meters.values() if one.book == self.book and one.id not in self.meters]:
+                self.keep("unopened", name, {"since": self.number + 1})
         self.enter("config", at, body={"document": dict(plan.document), "hash": plan.hash})
         self.plan_entry = self.number
         self.adopt(plan)
@@ -123,6 +125,13 @@ class Floor:
         for table in plan.tables.values():
             if table.book == self.book:
                 self.tables.setdefault(table.id, Table(table)).follow(table)
+        self._shut_tables()
+
+    def _shut_tables(self) -> None:
+        """Tables that feed a meter which is not opened yet, or is retired, accept no lock-out."""
+        gone = self.rows.get("unopened", {}).keys() | self.rows.get("retired", {}).keys()
+        for table in self.tables.values():
+            table.shut = any(feed.meter in gone for spot in table.plan.spots for feed in spot.feeds)
 
     def open_meter(self, meter: Meter, at: int) -> None:
         """The house lays a meter's base on it (R-38, R-43)."""
@@ -130,7 +139,7 @@ class Floor:
         moves = (("house", -base * MICROCENTS_PER_CENT), ("display", base * MICROCENTS_PER_CENT))
         body = {"base_cents": base, "meter": meter.plan.id, "seed_cents": meter.plan.seed_cents}
         self.enter("opening", at, body=body, postings=post(meter, moves))
-        self._meters_changed.add(meter.plan.id)
+        self._changes.meters.add(meter.plan.id)
 
     @classmethod
     def loaded(
@@ -143,6 +152,7 @@ class Floor:
         floor.number, floor.plan_entry, floor._boots_elsewhere = number, plan_entry, boots_elsewhere
         for row in rows:
             floor._load_row(row, plans)
+        floor._shut_tables()
         return floor
 
     def _load_row(self, row: StateRow, plans: Mapping[int, FloorPlan]) -> None:
@@ -164,20 +174,8 @@ class Floor:
     def drain(self) -> tuple[list[Entry], list[StateRow]]:
         """The entries made since the last drain, and the state rows that they changed."""
         entries, self.entries = self.entries, []
-        made: list[tuple[str, str, dict[str, Any] | None]] = []
-        made += [("meter", name, meter_row(self.meters[name])) for name in self._meters_changed]
-        made += [("table", name, table_row(self.tables[name])) for name in self._tables_changed]
-        made += [("boot", f"{key[0]}/{key[1]}", boot_row(self.boots[key])) for key in self._boots_changed]
-        made += [("award", key, awards) for key, awards in self._awards_changed.items()]
-        made += [(kind, key, body) for (kind, key), body in self._rows_changed.items()]
-        if self._book_changed:
-            book = {"awards_pending": self.awards_pending, "stopped": self.stopped}
-            made.append(("book", self.book, book))
-        for changed in (self._meters_changed, self._tables_changed, self._boots_changed, self._awards_changed,
-                        self._rows_changed):
-            changed.clear()
-        self._book_changed = False
-        return entries, [StateRow(kind, key, self.number, canonical(row)) for kind, key, row in made]
+        of_book = {"awards_pending": self.awards_pending, "stopped": self.stopped}
+        return entries, self._changes.rows(self.number, self.meters, self.tables, self.boots, self.book, of_book)
 
     def forget(self, durable: int, boots_kept: int = BOOTS_KEPT) -> None:
         """Let go of what the ledger can tell: what was said up to entry ``durable``, but the latest, and old boots."""
@@ -192,20 +190,14 @@ class Floor:
         for device in [device for device, boots in count.items() if boots > boots_kept]:
             self._forget_boots(device, durable, boots_kept)
         if boots_kept <= BOOTS_KEPT:
-            for game in [game for game in self.games if game not in self._awards_changed][:-GAMES_KEPT]:
+            for game in [game for game in self.games if game not in self._changes.awards][:-GAMES_KEPT]:
                 del self.games[game]
             for done in [act for act, (_, acted) in self.acts.items() if acted.entry <= durable][:-SAID_KEPT]:
                 del self.acts[done]
 
     def _forget_boots(self, device: str, durable: int, kept: int) -> None:
-        boots = [(boot.heard, key) for key, boot in self.boots.items() if key[0] == device]
-        crowd = len(boots) > kept * CROWD
-        idle = [
-            (heard, key) for heard, key in boots
-            if (crowd or not self.boots[key].held) and key not in self._boots_changed
-            and max(self.boots[key].last, heard) <= durable
-        ]
-        for _, key in sorted(idle)[:-kept]:
+        boots = {key: boot for key, boot in self.boots.items() if key[0] == device}
+        for key in idle_boots(boots, self._changes.boots, durable, kept, CROWD):
             del self.boots[key]
             self._boots_elsewhere = True
 
@@ -249,7 +241,7 @@ class Floor:
 
     def _new_boot(self, device: str, boot: str, number: int) -> Boot:
         made = self.boots[device, boot] = Boot(heard=number)
-        self._boots_changed.add((device, boot))
+        self._changes.boots.add((device, boot))
         return made
 
     def take(self, message: Numbered, at: int) -> list[Taken]:
@@ -290,7 +282,7 @@ class Floor:
             body = {"message": written(message), "reason": Refusal.CONTENT_DIFFERS.value, "seq": message.seq}
             self._enter_of("fault", message, at, body, keyed=False)
             boot.faults = [*boot.faults, digest]
-            self._boots_changed.add((message.device, message.boot))
+            self._changes.boots.add((message.device, message.boot))
         return Taken(message.device, message.boot, message.seq, "fault", Refusal.CONTENT_DIFFERS.value)
 
     def _ahead(self, boot: Boot, message: Numbered, at: int) -> Taken:
@@ -305,7 +297,7 @@ class Floor:
         boot.held[message.seq] = message
         kept = {"message": written(message), "seq": message.seq}
         boot.last = self._enter_of("held", message, at, kept, keyed=False).number
-        self._boots_changed.add((message.device, message.boot))
+        self._changes.boots.add((message.device, message.boot))
         return Taken(message.device, message.boot, message.seq, "held")
 
     def in_turn(self, boot: Boot, message: Numbered, at: int) -> Taken:
@@ -333,7 +325,9 @@ class Floor:
         boot.said[message.seq] = (text, reason, entry.number)
         boot.next = message.seq + 1
         boot.last = entry.number
-        self._boots_changed.add((message.device, message.boot))
+        self._changes.boots.add((message.device, message.boot))
+        if self._resets:
+            self.follow_resets(at)
         return taken
 
     def _do(self, table: Table, boot: Boot, message: Numbered, at: int) -> Done | Refusal:
@@ -347,8 +341,8 @@ class Floor:
         else:
             done = self._do_in_round(table, message, at)
         if not isinstance(done, Refusal):
-            self._meters_changed.update(done.touched)
-            self._tables_changed.add(table.plan.id)
+            self._changes.meters.update(done.touched)
+            self._changes.tables.add(table.plan.id)
             if before is not None and before is not table.open and before.told:
                 self.games[before.key] = before
                 self.touch_round(before)
@@ -385,13 +379,13 @@ class Floor:
         """The book stops (fail closed) until a person clears it."""
         self.stopped = reason
         self.enter("stop", at, body={"reason": reason})
-        self._book_changed = True
+        self._changes.book = True
 
     def clear(self, reason: str, at: int) -> None:
         """A person has cleared a stopped book."""
         was, self.stopped = self.stopped, ""
         self.enter("clear", at, body={"reason": reason, "was": was})
-        self._book_changed = True
+        self._changes.book = True
 
     # ------------------------------------------------------------------ entries
 
@@ -426,36 +420,63 @@ class Floor:
             rows.pop(key, None)
         else:
             rows[key] = body
-        self._rows_changed[kind, key] = body
+        self._changes.made[kind, key] = body
+        if kind in ("unopened", "retired"):
+            self._shut_tables()
+
+    def keep_waiting(self, document: Mapping[str, Any], waiting: Iterable[str]) -> None:
+        """Keep what people have activated and these meters wait for; nothing once none does."""
+        meters = sorted(waiting)
+        if meters or "waiting" in self.rows.get("config", {}):
+            self.keep("config", "waiting", {"document": dict(document), "meters": meters} if meters else None)
+
+    def follow_resets(self, at: int) -> None:
+        """Meters were reset by 100% awards of games that are over: what waited for it acts from here on (R-34)."""
+        resets, self._resets = self._resets, set()
+        kept = self.rows.get("config", {}).get("waiting")
+        if kept is not None and not resets.isdisjoint(kept["meters"]):
+            plan, still = released(self.plan, kept["document"], self.opened_meters() - resets)
+            self.keep_waiting(kept["document"], still)
+            self.configure(plan, at)
+
+    def opened_meters(self) -> set[str]:
+        """The meters of this book that its beginning, or people, have opened."""
+        return self.meters.keys() - set(self.unopened())
+
+    def unopened(self) -> Iterable[str]:
+        """The meters that are new by a configuration, and not there until people have opened them."""
+        return self.rows.get("unopened", {})
 
     def touch_meters(self, *meters: str) -> None:
         """These meters have changed."""
-        self._meters_changed.update(meters)
+        self._changes.meters.update(meters)
 
     def touch_table(self, table: str) -> None:
         """This table has changed."""
-        self._tables_changed.add(table)
+        self._changes.tables.add(table)
 
     def touch_boot(self, device: str, boot: str) -> None:
         """This boot has changed."""
-        self._boots_changed.add((device, boot))
+        self._changes.boots.add((device, boot))
 
     def touch_round(self, found: Round, waiting_before: int | None = None) -> None:
         """A round has changed by the entry that is made next; ``waiting_before``: its awards that waited for people."""
         if found.told:
             found.entries = [*found.entries, self.number + 1][-ENTRIES_KEPT:]
-            self._awards_changed[found.key] = rounds.award_row(found, self.number + 1)
+            self._changes.awards[found.key] = rounds.award_row(found, self.number + 1)
         table = self.tables[found.plan.id]
         if table.open is found:
-            self._tables_changed.add(found.plan.id)
+            self._changes.tables.add(found.plan.id)
+        elif "config" in self.rows:
+            self._resets |= rounds.reset_meters(found)
         if waiting_before is not None:
             self.awards_pending += award.waiting(found) - waiting_before
-            self._book_changed = True
+            self._changes.book = True
             others = [one for one in table.held_by if one[0] != found.game]
             held_by = others + award.holding(found)
             if held_by != table.held_by:
                 table.held_by = held_by
-                self._tables_changed.add(found.plan.id)
+                self._changes.tables.add(found.plan.id)
 
     def find_game(self, key: str) -> Round | None:
         """A game by ``table/game``, open or closed, as far as it is in memory."""

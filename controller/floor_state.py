@@ -168,6 +168,8 @@ class Table:
     """People have closed the table: no lock-out is accepted."""
     held_by: list[list[Any]] = field(default_factory=list)
     """Unverified awards that hold the table, as game, seat and spot."""
+    shut: bool = False
+    """It feeds a meter that is not opened yet, or retired; derived, not kept."""
     prices: dict[str, int] = field(init=False)
     """Cents of a wager by spot, of those whose paytable has no dates: enough for nearly every wager."""
 
@@ -326,6 +328,19 @@ def boot_from(device: str, name: str, made: dict[str, Any]) -> Boot:
         held={int(seq): read_back(device, name, int(seq), message) for seq, message in made["held"].items()},
         faults=list(made["faults"]),
     )
+
+
+def idle_boots(
+    boots: dict[tuple[str, str], Boot], changed: set[tuple[str, str]], durable: int, kept: int, crowd: int
+) -> list[tuple[str, str]]:
+    """Boots of one unit that the ledger can tell of: all but the latest ``kept``.
+
+    Those with held messages stay, too, unless the unit has ``crowd`` times more boots than are kept.
+    """
+    many = len(boots) > kept * crowd
+    idle = [(boot.heard, key) for key, boot in boots.items()
+            if (many or not boot.held) and key not in changed and max(boot.last, boot.heard) <= durable]
+    return [key for _, key in sorted(idle)[:-kept]]
 
 
 def written(message: Numbered) -> dict[str, Any]:

@@ -89,6 +89,12 @@ class MeterPlan:
     limit_cents: int | None
     overflow: Overflow
     unreasonable_cents: int
+    reserve_to_house: bool = False
+    """Whether people may book reserve money as the house's receipts (R-65)."""
+    change_now: bool = False
+    """Whether an activated change acts at once, instead of at the next reset (R-34)."""
+    seed_recovery: bool = False
+    """Whether the house may take back seed that it has put in (R-65)."""
 
 
 @dataclass(frozen=True, slots=True)

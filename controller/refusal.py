@@ -15,6 +15,7 @@ class Refusal(StrEnum):
     TOO_FAR_AHEAD = "too-far-ahead"
     ROUND_NOT_NEWER = "round-not-newer"
     TABLE_CLOSED = "table-closed"
+    METER_NOT_OPEN = "meter-not-open"
     UNKNOWN_SEAT = "unknown-seat"
     UNKNOWN_SPOT = "unknown-spot"
     DUPLICATE_WAGER = "duplicate-wager"
@@ -44,6 +45,8 @@ WORDS: dict[Refusal, tuple[str, str]] = {
     Refusal.ROUND_NOT_NEWER: ("the table unit locked a game that is not newer than its last one", _AGAIN),
     Refusal.TABLE_CLOSED: (
         "the table is closed", "take no progressive wagers here; a supervisor opens the table on the page"),
+    Refusal.METER_NOT_OPEN: (
+        "its jackpot is not open", "take no progressive wagers here; two people open it on the page"),
     Refusal.UNKNOWN_SEAT: ("a seat that this table does not have", "check the table unit's seat wiring; " + _CALL),
     Refusal.UNKNOWN_SPOT: ("a bet spot that this table does not have", "check the table unit's wiring; " + _CALL),
     Refusal.DUPLICATE_WAGER: ("one seat was named twice for the same bet", _AGAIN),

@@ -10,7 +10,7 @@ from controller.award import PENDING, TRAY, open_case
 from controller.floor_state import Boot, Kept, Meter, Round, Standing, Table, canonical, round_row
 from controller.journal import Posting, contribute, post
 from controller.meter import lay, room, settle
-from controller.money import ACCOUNT_MICROCENTS_MAX, MICROCENTS_PER_CENT
+from controller.money import ACCOUNT_MICROCENTS_MAX, MICROCENTS_PER_CENT, PPM
 from controller.plan import EnvyHand, FloorPlan, TablePlan
 from controller.refusal import Refusal
 from firmware_bridge.messages import Count, Hit, Hits, Lock, Wager
@@ -50,8 +50,8 @@ def lock(
     """
     if message.round <= boot.newest:
         return Refusal.ROUND_NOT_NEWER
-    if table.closed:
-        return Refusal.TABLE_CLOSED
+    if table.closed or table.shut:
+        return Refusal.TABLE_CLOSED if table.closed else Refusal.METER_NOT_OPEN
     plan = table.plan
     seats, prices = plan.seats, table.prices
     wagers: dict[tuple[int, str], int] = {}
@@ -337,6 +337,17 @@ def _freed(meter: Meter, plan: TablePlan, left: Sequence[Standing]) -> int:
             meter.row(standing.hit.outcome).won -= cents
             freed += cents
     return freed
+
+
+def reset_meters(found: Round) -> set[str]:
+    """The meters that a standing 100% award of a round has reset."""
+    meters = set()
+    for standing in found.hits.values():
+        spot = found.plan.spot[standing.hit.spot]
+        if not standing.hit.envy_only:
+            shares = spot.prizes[standing.hit.outcome].shares
+            meters |= {spot.meter_of[part] for part, share in shares if share >= PPM}
+    return meters
 
 
 def in_pay_order(open_round: Round) -> list[Standing]:

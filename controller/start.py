@@ -6,14 +6,10 @@ so is a meter without an opening, or one holding money that the configuration no
 
 import json
 
+from controller.config_change import changed_keys
 from controller.ledger.place import LedgerError
 from controller.ledger.reader import Reader
-from controller.plan import FloorPlan, MeterPlan
-
-_FIXED = (
-    "book", "paytable", "part", "seed_cents", "reserve_ppm", "tie_policy", "order", "below_seed", "reserve_surplus",
-    "rounding", "limit_cents", "overflow", "unreasonable_cents",
-)
+from controller.plan import FloorPlan
 
 
 def refuse_changes(reader: Reader, plan: FloorPlan) -> None:
@@ -34,6 +30,8 @@ def refuse_changes(reader: Reader, plan: FloorPlan) -> None:
 def _refuse_changes_of(reader: Reader, plan: FloorPlan, book: str) -> None:
     old = reader.plan(book)
     opened = {row.key: json.loads(row.body) for row in reader.states(book, "meter")}
+    opened |= {row.key: dict.fromkeys(("display", "reserve", "overflow", "pending"), 0)
+               for row in reader.states(book, "unopened") if row.key not in opened}
     for meter in plan.meters.values():
         if meter.book == book and meter.id not in opened:
             raise LedgerError(f"meter {meter.id!r} has no opening in this ledger; a new meter is opened by people")
@@ -55,22 +53,6 @@ def _refuse_changes_of(reader: Reader, plan: FloorPlan, book: str) -> None:
 
 
 def _refuse_change(old: FloorPlan, new: FloorPlan, name: str) -> None:
-    was, now = old.meters[name], new.meters[name]
-    for key in _FIXED:
-        if getattr(was, key) != getattr(now, key):
-            raise LedgerError(f"meter {name!r}: {key.removesuffix('_cents')} differs from the ledger's; put it back")
-    rates, before = _rates(new, now), _rates(old, was)
-    for table in rates.keys() & before.keys():  # a table may join or leave a link; those that stay feed it as before
-        if rates[table] != before[table]:
-            raise LedgerError(
-                f"meter {name!r}: its rate of progression at table {table!r} differs from the ledger's; put it back")
-
-
-def _rates(plan: FloorPlan, meter: MeterPlan) -> dict[str, list[tuple[int, int]]]:
-    """The rate (ppm) and reserve (microcents) of each table that feeds a meter."""
-    rates: dict[str, list[tuple[int, int]]] = {}
-    for table in plan.tables.values():
-        feeds = sorted([(one.rate_ppm, one.reserve) for s in table.spots for one in s.feeds if one.meter == meter.id])
-        if feeds:
-            rates[table.id] = feeds
-    return rates
+    for key in changed_keys(old, new, name):
+        what = key if "rate of" not in key else f"its {key}"
+        raise LedgerError(f"meter {name!r}: {what.removesuffix('_cents')} differs from the ledger's; put it back")

@@ -281,6 +281,8 @@ class _Replay:
         if made != entry:
             different = [name for name in Entry._fields if getattr(made, name) != getattr(entry, name)]
             raise BadEntry(self._book, entry.number, f"replayed, it differs in {', '.join(different)}")
+        if entry.kind == "config":
+            self._plans[entry.number] = build(json.loads(entry.body)["document"])
         if entry.boot is not None and entry.device != desk.DESK:
             self._latest["boot", f"{entry.device}/{entry.boot}"] = entry.number
         if entry.game is not None and entry.kind != "notice" and entry.device != desk.DESK:
@@ -298,8 +300,7 @@ class _Replay:
         elif floor is None:
             raise ValueError("the book does not begin with its first entry")
         elif entry.kind == "config":
-            self._plans[entry.number] = build(body["document"])
-            floor.configure(self._plans[entry.number], entry.at)
+            floor.configure(build(body["document"]), entry.at)
         elif entry.kind == "opening":
             floor.open_meter(floor.meters[body["meter"]], entry.at)
         elif entry.kind == "heard":
@@ -339,7 +340,7 @@ class _Replay:
         desk.again(floor, entry.kind, act_id, body, entry.at)
 
     def _game(self, table: str, game: int) -> tuple[dict[str, Any], FloorPlan] | None:
-        """A game of which the replay has kept nothing: its own lock-out's entry, as it was before people spoke of it."""
+        """A game of which the replay has kept nothing: by its lock-out's entry, before people spoke of it."""
         made = old_game(self._connection, self._book, table, game)
         return None if made is None else (made, self._plans[made["plan_entry"]])
 

@@ -1,0 +1,104 @@
+"""Changing the configuration: proposed by one person, activated by another of another department. Pure (D2, D5, CF-04).
+
+All or nothing. Tables follow at their next lock-out; a meter's own keys wait for its next reset unless it says
+``change = "now"``. What waits is the difference between the document in force and the one that was activated.
+"""
+
+from typing import Any
+
+from controller.acts import Act, ActRefused, Why
+from controller.config_build import build
+from controller.config_change import changed_keys, effective, links_of, waiting_meters
+from controller.config_reader import ConfigError
+from controller.floor import Floor
+from controller.money import MICROCENTS_PER_CENT, format_cents
+from controller.outcome import Outcome
+from controller.plan import FloorPlan
+
+PROPOSALS_MAX = 8
+
+
+def _plan(document: Any) -> FloorPlan:
+    try:
+        return build(document if isinstance(document, dict) else {})
+    except ConfigError as wrong:
+        first = wrong.problems[0]
+        raise ActRefused(Why.WRONG_FIELD, f"{first.key}: {first.what}"[:300], first.remedy[:200]) from wrong
+
+
+def refuse_plan(floor: Floor, new: FloorPlan) -> None:
+    """Raise ActRefused for what no configuration may do to a floor in play."""
+    old = floor.plan
+    if (new.site, new.environment) != (old.site, old.environment):
+        raise ActRefused(Why.NOT_NOW, "it is of another site or environment", "give this floor's own")  # D9
+    for name, meter in floor.meters.items():
+        if name not in new.meters:
+            if meter.display or meter.reserve or meter.overflow or meter.pending:
+                raise ActRefused(Why.NOT_NOW, f"meter {name} holds money", "retire it first, or keep it")
+            continue
+        if name in old.meters and new.meters[name].book != old.meters[name].book:
+            raise ActRefused(Why.NOT_NOW, f"meter {name} is in book {old.meters[name].book}", "leave it there")
+        limit = new.meters[name].limit_cents
+        if limit is not None and name in floor.opened_meters() and limit * MICROCENTS_PER_CENT <= meter.display:
+            raise ActRefused(Why.NOT_NOW, f"meter {name} stands above {format_cents(limit)}",
+                             "a limit is set above the current amount only (R-40)")
+    links, before = links_of(new), links_of(old)
+    for name, table in floor.tables.items():
+        if links.get(name) == before.get(name) or name not in before:
+            continue
+        if not table.closed or table.open is not None:
+            raise ActRefused(Why.NOT_NOW, f"table {name} would leave or join a link", "close the table first (R-30)")
+
+
+def propose(floor: Floor, act: Act, at: int) -> Outcome:
+    """A technician lays a configuration before the others; nothing changes yet."""
+    new = _plan(act.fields["document"])
+    proposed = floor.rows.get("config-proposed", {})
+    if new.hash == floor.plan.hash:
+        raise ActRefused(Why.ALREADY_DONE, "it is the configuration in force", "nothing to do")
+    if new.hash in proposed:
+        raise ActRefused(Why.ALREADY_DONE, "it has been proposed", "let another department activate it")
+    if len(proposed) >= PROPOSALS_MAX:
+        raise ActRefused(Why.NOT_NOW, f"{PROPOSALS_MAX} proposals wait", "activate or withdraw one first")
+    refuse_plan(floor, new)
+    floor.keep("config-proposed", new.hash, {"at": at, "by": list(act.by), "document": dict(new.document),
+                                             "number": floor.number + 1})
+    waiting = sorted(waiting_meters(floor.plan, new, floor.opened_meters()))
+    return Outcome({"hash": new.hash, "waits": waiting})
+
+
+def withdraw(floor: Floor, act: Act, _at: int) -> Outcome:
+    """A proposal is taken back."""
+    if act.fields["hash"] not in floor.rows.get("config-proposed", {}):
+        raise ActRefused(Why.NOT_FOUND, "there is no such proposal", "look at the list")
+    floor.keep("config-proposed", act.fields["hash"], None)
+    return Outcome()
+
+
+def activate(floor: Floor, act: Act, at: int) -> Outcome:
+    """Another person of another department puts it in force, with its approval; waiting meters keep their old keys."""
+    name = act.fields["hash"]
+    found = floor.rows.get("config-proposed", {}).get(name)
+    if found is None:
+        raise ActRefused(Why.NOT_FOUND, "no configuration of this hash is proposed", "look at the list (D5)")
+    if act.by.id == found["by"][0]:
+        raise ActRefused(Why.SAME_PERSON, f"{act.by.id} has proposed it", "let another person activate it")
+    if act.by.department == found["by"][2]:
+        raise ActRefused(Why.SAME_DEPARTMENT, "it was proposed by the same department", "ask another department")
+    new = _plan(found["document"])
+    refuse_plan(floor, new)
+    waiting = waiting_meters(floor.plan, new, floor.opened_meters())
+    in_force = _plan(effective(floor.plan.document, new.document, waiting))
+    floor.keep("config-proposed", name, None)
+    floor.keep_waiting(new.document, waiting)
+    told = {"hash": name, "in_force": in_force.hash, "waits": sorted(waiting)}
+    return Outcome(told, then=lambda: floor.configure(in_force, at))
+
+
+def changes_of(floor: Floor, new: FloorPlan) -> dict[str, list[str]]:
+    """By meter in both plans: the keys that differ."""
+    both = [name for name in new.meters if name in floor.plan.meters]
+    return {name: keys for name in both if (keys := changed_keys(floor.plan, new, name))}
+
+
+RULES = {"config-proposed": propose, "config-withdrawn": withdraw, "config-activated": activate}
