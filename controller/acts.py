@@ -218,6 +218,11 @@ KINDS: dict[str, ActKind] = {kind.name: kind for kind in (
             (METER, Field("base", "Base", Is.MONEY), Field("brought", "Of it brought in", Is.MONEY, optional=True),
              Field("source", "Brought in from", optional=True), APPROVAL), MONEY),
     ActKind("opening-accepted", "Accept a new meter's opening", (METER,), MONEY),
+    # The gaming day: controller.day_acts.
+    ActKind("day-closed", "Close the gaming day", (Field("day", "Gaming day, like 2026-12-31"), NOTE), ACCOUNTING),
+    ActKind("sign-read", "Enter what a sign shows", (METER, Field("read", "Read on the sign", Is.MONEY), NOTE),
+            FLOOR | ACCOUNTING),
+    ActKind("handed-over", "Hand over the shift", (NOTE,), MANAGER, second=MANAGER),
 )}
 
 

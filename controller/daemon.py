@@ -14,6 +14,7 @@ from itertools import takewhile
 from typing import Any
 
 from controller import log
+from controller.acts import Act, Acted, ActRefused, Why
 from controller.board import Board
 from controller.books import Books
 from controller.intake import NotTaken, from_its_line, read_frame, read_json
@@ -95,6 +96,8 @@ class Daemon:
         self._closed = self._why_closed()
         self._said = board.notes[0] if board.notes else None
         self._stop = asyncio.Event()
+        self.again = False
+        """Whether it ends only to begin again at once, with a configuration that people have activated."""
 
     # ------------------------------------------------------------------ lines
 
@@ -219,6 +222,11 @@ class Daemon:
                 unit.pulse(always=False)
         if closed != before:
             self._tell_trouble()
+        changed = any(floor.plan.hash != self.plan.hash for floor in self._books.floors.values())
+        if changed and not self._stop.is_set():
+            _log.info("the configuration has changed; starting again with it")
+            self.again = True
+            self.end()
         for note in takewhile(lambda note: note is not self._said, self._board.notes):
             self._say(note)
         self._said = self._board.notes[0] if self._board.notes else None
@@ -288,6 +296,22 @@ class Daemon:
         found = await asyncio.to_thread(latest_awards, self._reader, self.plan, count)
         return [award(one).model_dump() for one in found]
 
+    def rows(self, book: str, kind: str) -> Mapping[str, Mapping[str, Any]]:
+        """The newest state rows of a kind that people have made in a book, by key."""
+        return self._books.floors[book].rows.get(kind, {})
+
+    async def act(self, book: str, asked: Act) -> Acted:
+        """Do what people ask; returns after the commit, or raises ActRefused."""
+        if asked.kind == "table-closed":
+            self._refuse_unsent(str(asked.fields["table"]))
+        return await self._books.act(book, asked)
+
+    def _refuse_unsent(self, table: str) -> None:
+        for unit in self._units.values():
+            if unit.table.id == table and unit.unsent():
+                raise ActRefused(Why.NOT_NOW, f"the table unit of {table} has not sent everything yet",
+                                 "wait a few seconds and close the table again")
+
     # ------------------------------------------------------------------ the ticker
 
     def _look(self, *, at_all: bool = True) -> None:
@@ -351,7 +375,12 @@ class Daemon:
     # ------------------------------------------------------------------ life
 
     def end(self) -> None:
-        """Begin to stop."""
+        """Begin to end."""
+        self._stop.set()
+
+    def stop(self) -> None:
+        """Begin to stop for good."""
+        self.again = False
         self._stop.set()
 
     async def run(self) -> None:

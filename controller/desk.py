@@ -7,7 +7,7 @@ rules are in the room that ``RULES`` names; they check everything before they ch
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from controller import award_acts, config_acts, corrections, meter_acts, slip_acts, table_acts
+from controller import award_acts, config_acts, corrections, day_acts, meter_acts, slip_acts, table_acts
 from controller.acts import KINDS, Act, Acted, ActRefused, Why, act_body, act_from, check_people
 from controller.floor import Floor
 from controller.floor_state import canonical
@@ -20,7 +20,7 @@ Rule = Callable[[Floor, Act, int], Outcome]
 
 RULES: dict[str, Rule] = {
     **award_acts.RULES, **corrections.RULES, **slip_acts.RULES, **table_acts.RULES,
-    **meter_acts.RULES, **config_acts.RULES,
+    **meter_acts.RULES, **config_acts.RULES, **day_acts.RULES,
 }
 """By kind of act: its rules."""
 

@@ -69,33 +69,61 @@ async def serve(plan: FloorPlan, wiring: Wiring, config: Path) -> None:
         raise LedgerError(f"{path}: no ledger there; make one with `meterctl init --config {config}`")
     held = HeldLedger(path, "meterd", _now())
     try:
-        floors, board, reader, writer = open_books(plan, path)
-        stats = Stats()
-        merge = log.set_up(
-            timer, lambda count: setattr(stats, "log_suppressed", stats.log_suppressed + count))
-        _log.info("meterd %s, site %s (%s), configuration %s", VERSION, plan.site, plan.environment.value, plan.hash)
-        _log.info("ledger %s: %s", path, ", ".join(f"book {b} at entry {f.number}" for b, f in floors.items()))
-        changed: list[Any] = []
-        books = Books(plan, floors, board, reader, writer, stats, clock, timer,
-                      lambda: changed[0].books_changed() if changed else None)
-        for book, floor in floors.items():
-            if reader.config_entry(book)[1]["hash"] != plan.hash:
-                books.enter(book, lambda one, at: one.configure(plan, at))
-                _log.info("book %s: the configuration has changed; it is entry %d", book, floor.number)
-        daemon = Daemon(plan, wiring, books, board, reader, stats, merge)
-        changed.append(daemon)
-        loop = asyncio.get_running_loop()
-        for signal_number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(signal_number, daemon.end)
-        await daemon.run()
+        again, hung = True, False
+        while again:
+            again, hung = await _serve_once(*_in_force(plan, wiring, config, path), path)
         # A writer that hangs keeps its connection and the ledger's lock until the process is gone.
-        if not books.stuck_s():
-            writer.close()
-            reader.close()
+        if not hung:
             held.close()
     except LedgerError:
         held.close()
         raise
+
+
+def _in_force(plan: FloorPlan, wiring: Wiring, config: Path, path: Path) -> tuple[FloorPlan, Wiring]:
+    """The floor to run: what people have activated in the ledger goes before the file, once there are people (D5)."""
+    reader = Reader(path)
+    try:
+        book = next(iter(reader.heads()))
+        if not reader.states(book, "person", latest=1):
+            return plan, wiring
+        active = reader.plan(book)
+        if active.hash == plan.hash:
+            return plan, wiring
+        _log.warning("%s is not the configuration in force (%s): it must be proposed and activated on the pages",
+                     config, active.hash[:12])
+        return load(config, active)
+    except ConfigError as wrong:
+        raise LedgerError(f"{config}: its lines and signs do not fit the configuration in force: {wrong}") from wrong
+    finally:
+        reader.close()
+
+
+async def _serve_once(plan: FloorPlan, wiring: Wiring, path: Path) -> tuple[bool, bool]:
+    """One daemon's life: whether it is to begin again with another configuration, and whether its writer hangs."""
+    floors, board, reader, writer = open_books(plan, path)
+    stats = Stats()
+    merge = log.set_up(timer, lambda count: setattr(stats, "log_suppressed", stats.log_suppressed + count))
+    _log.info("meterd %s, site %s (%s), configuration %s", VERSION, plan.site, plan.environment.value, plan.hash)
+    _log.info("ledger %s: %s", path, ", ".join(f"book {b} at entry {f.number}" for b, f in floors.items()))
+    changed: list[Any] = []
+    books = Books(plan, floors, board, reader, writer, stats, clock, timer,
+                  lambda: changed[0].books_changed() if changed else None)
+    for book, floor in floors.items():
+        if reader.config_entry(book)[1]["hash"] != plan.hash:
+            books.enter(book, lambda one, at: one.configure(plan, at))
+            _log.info("book %s: the configuration has changed; it is entry %d", book, floor.number)
+    daemon = Daemon(plan, wiring, books, board, reader, stats, merge)
+    changed.append(daemon)
+    loop = asyncio.get_running_loop()
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(signal_number, daemon.stop)
+    await daemon.run()
+    hung = bool(books.stuck_s())
+    if not hung:
+        writer.close()
+        reader.close()
+    return daemon.again and not hung, hung
 
 
 def _tell_configuration(plan: FloorPlan) -> None:

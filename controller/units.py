@@ -69,6 +69,7 @@ class Unit:
         """Whether it was heard since the last look."""
         self._unanswered: tuple[Hello, float] | None = None
         """A hello not yet answered by open books: its losses may not be in the ledger."""
+        self._beat: Heartbeat | None = None
         self._told: Playable | None = None
         self._told_lamps: tuple[object, ...] = ()
         self._fault_until = 0.0
@@ -134,6 +135,7 @@ class Unit:
 
     def _heartbeat(self, beat: Heartbeat) -> None:
         self._hello_again(beat)
+        self._beat = beat
         device = self.table.device
         floor = self._books.floor_of(device)
         boot = floor.boots.get((device, beat.boot))
@@ -149,6 +151,14 @@ class Unit:
             self.answered = True
             self._books.enter(self.table.book, lambda found, at: losses.differ(
                 found, device, difference.boot, difference.device_total, difference.host_total, at))
+
+    def unsent(self) -> bool:
+        """Whether the unit, by its last heartbeat, has numbered more than the books have taken in."""
+        beat = self._beat
+        if beat is None or self.session.state(self._timer()) == "offline":
+            return False
+        boot = self._books.floor_of(self.table.device).boots.get((self.table.device, beat.boot))
+        return boot is not None and beat.last_seq >= boot.next
 
     # ------------------------------------------------------------------ what it is told
 

@@ -94,7 +94,7 @@ class BooksHouse:
             assert time.monotonic() < ends, "it was never answered"
             self.take(message)
             await asyncio.sleep(0.01)
-        return self.answers[-1]
+        return self.answers[count]
 
 
 def message_of(made: Json) -> Numbered:

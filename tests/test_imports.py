@@ -15,6 +15,7 @@ PURE_ROOMS = (
     "controller.award_acts",
     "controller.changes",
     "controller.corrections",
+    "controller.day_acts",
     "controller.desk",
     "controller.losses",
     "controller.meter_acts",

@@ -1,0 +1,62 @@
+"""The gaming day: signs are read, shifts are handed over, and accounting closes the day. Pure (R-79..R-84).
+
+A day is closed once, in its order, after it has ended; what is entered later falls in the open day.
+"""
+
+from datetime import date
+from typing import Any
+
+from controller.acts import Act, ActRefused, Why
+from controller.floor import Floor
+from controller.floor_state import ACCOUNTS
+from controller.meter_acts import meter_of
+from controller.money import MICROCENTS_PER_CENT, whole_cents
+from controller.outcome import Outcome
+
+CLOSED = "closed"
+
+
+def last_closed(floor: Floor) -> date | None:
+    """The last gaming day that accounting has closed in this book, or None."""
+    kept = floor.rows.get("day", {}).get(CLOSED)
+    return None if kept is None else date.fromisoformat(kept["day"])
+
+
+def balances(floor: Floor) -> dict[str, dict[str, int]]:
+    """Every account of every meter, in microcents."""
+    return {name: {account: getattr(meter, account) for account in ACCOUNTS} for name, meter in floor.meters.items()}
+
+
+def close_day(floor: Floor, act: Act, at: int) -> Outcome:
+    """Accounting signs a day that has ended: with the balances as they stand, and what is carried over."""
+    try:
+        day = date.fromisoformat(act.fields["day"])
+    except ValueError as wrong:
+        what = f"{act.fields['day'][:20]} is no day"
+        raise ActRefused(Why.WRONG_FIELD, what, "write a day like 2026-12-31") from wrong
+    if day >= floor.plan.gaming_day(at):
+        raise ActRefused(Why.NOT_NOW, f"the gaming day {day} has not ended", "close it when the next one has begun")
+    last = last_closed(floor)
+    if last is not None and day <= last:
+        raise ActRefused(Why.ALREADY_DONE, f"the days up to {last} are closed", "close the next one")
+    floor.keep("day", CLOSED, {"at": at, "by": list(act.by), "day": day.isoformat()})
+    return Outcome({"awards_pending": floor.awards_pending, "balances": balances(floor), "day": day.isoformat()})
+
+
+def read_sign(floor: Floor, act: Act, _at: int) -> Outcome:
+    """What staff read on a sign, against the meter at that moment; a difference is for people to explain (D15)."""
+    meter = meter_of(floor, act.fields["meter"])
+    read, shown = act.fields["read"], whole_cents(meter.display)
+    told: dict[str, Any] = {"difference": read - shown, "meter": shown,
+                            "fraction": meter.display - shown * MICROCENTS_PER_CENT}
+    return Outcome(told)
+
+
+def hand_over(floor: Floor, _act: Act, _at: int) -> Outcome:
+    """One shift manager hands the floor to the next: what is open goes with it, signed by both."""
+    alarms = [key for key, alarm in floor.rows.get("alarm", {}).items() if alarm.get("cleared") is None]
+    held = sorted(name for name, table in floor.tables.items() if table.loss is not None or table.held_by)
+    return Outcome({"alarms": sorted(alarms), "awards_pending": floor.awards_pending, "held": held})
+
+
+RULES = {"day-closed": close_day, "sign-read": read_sign, "handed-over": hand_over}
