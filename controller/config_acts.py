@@ -61,9 +61,9 @@ def propose(floor: Floor, act: Act, at: int) -> Outcome:
     if len(proposed) >= PROPOSALS_MAX:
         raise ActRefused(Why.NOT_NOW, f"{PROPOSALS_MAX} proposals wait", "activate or withdraw one first")
     refuse_plan(floor, new)
-    floor.keep("config-proposed", new.hash, {"at": at, "by": list(act.by), "document": dict(new.document),
-                                             "number": floor.number + 1})
     waiting = sorted(waiting_meters(floor.plan, new, floor.opened_meters()))
+    floor.keep("config-proposed", new.hash, {"at": at, "by": list(act.by), "document": dict(new.document),
+                                             "number": floor.number + 1, "waits": waiting})
     return Outcome({"hash": new.hash, "waits": waiting})
 
 

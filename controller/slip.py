@@ -333,7 +333,7 @@ def _working(working: MeterWorking) -> Iterator[Row]:
         ("Put in by the house", working.house),
         ("Wagers since the hand", working.since),
         ("From next-jackpot money", working.reserve_before - working.reserve_after),
-        ("From the overflow", working.overflow_before - working.overflow_after),
+        ("From above the limit", working.overflow_before - working.overflow_after),
     )
     yield from (Row(label, exact(amount), Look.MONEY) for label, amount in moved if amount)
     yield Row("Seed of the meter", format_cents(working.seed_cents), Look.MONEY)
@@ -341,8 +341,8 @@ def _working(working: MeterWorking) -> Iterator[Row]:
     yield Row("Next-jackpot money before", exact(working.reserve_before), Look.MONEY)
     yield Row("Next-jackpot money after", exact(working.reserve_after), Look.MONEY)
     if working.overflow_before or working.overflow_after:
-        yield Row("Overflow before", exact(working.overflow_before), Look.MONEY)
-        yield Row("Overflow after", exact(working.overflow_after), Look.MONEY)
+        yield Row("Above the limit before", exact(working.overflow_before), Look.MONEY)
+        yield Row("Above the limit after", exact(working.overflow_after), Look.MONEY)
 
 
 _TOTAL_WORDS = {

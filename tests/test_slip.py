@@ -245,7 +245,7 @@ def test_the_printed_movements_lead_from_before_to_after(case: tuple[MeterPlan, 
     """A reader with a pencil needs nothing that is not on the paper (R-60)."""
     plan, before, share = case
     said = money(_paid_by(plan, before, PPM if whole else share), "Main")
-    moved = sum(amount for label, amount in said.items() if label.startswith(("Put in", "From next", "From the over")))
+    moved = sum(amount for label, amount in said.items() if label.startswith(("Put in", "From next", "From above")))
     assert said["Meter before"] - said["From the meter"] + moved == said["Meter after"]
 
 
