@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator
 from controller.config_remarks import NOT_COMPUTED, FloorOdds, paytables_of, remarks
 from controller.money import MICROCENTS_PER_CENT, Rounding, format_cents, format_rate
 from controller.paytable import Paytable, Prize
+from controller.people import Role
 from controller.plan import (
+    AwardRules,
     BelowSeed,
     EnvyHand,
     FloorPlan,
@@ -70,6 +72,7 @@ def describe(plan: FloorPlan, wiring: Wiring, odds: FloorOdds = NOT_COMPUTED) ->
         f"Amounts in {plan.currency}. A gaming day begins at {plan.gaming_day_start:%H:%M}, {plan.timezone.key}.",
         *_chapter("METERS", (_meter(plan, meter) for meter in plan.meters.values())),
         *_chapter("TABLES", (_table(wiring, table) for table in plan.tables.values())),
+        *_chapter("AWARDS", [_awards(plan.awards)]),
         *_chapter("PAYTABLES", (_paytable(paytable) for paytable in paytables_of(plan).values())),
         *_chapter("SIGNS AND PAGES", [[*(_sign(sign) for sign in wiring.signs), _pages(wiring)]]),
         *_chapter("REMARKS", [[f"  - {remark}" for remark in remarks(plan, wiring, odds)] or ["  None."]]),
@@ -156,9 +159,35 @@ def _table(wiring: Wiring, table: TablePlan) -> list[str]:
         lines.append(f"    Spot {spot.id}: exactly {wager}, paytable {spot.paytable.id}, feeds {feeds}.")
     if table.envy_hand is not None:
         lines.append(f"    {ENVY_SENTENCE[table.envy_hand]}")
+    if table.tray_limit_cents:
+        limit = format_cents(table.tray_limit_cents)
+        lines.append(f"    Awards without a share of a meter up to {limit}, returned wager and envy included, are the "
+                     "dealer's to pay.")
+    if table.hold_from_cents is not None:
+        lines.append(f"    An unverified award from {format_cents(table.hold_from_cents)} holds the table.")
     if table.sign_from_cents:
         lines.append(f"    Awards under {format_cents(table.sign_from_cents)} do not appear on signs.")
     return lines
+
+
+def _awards(rules: AwardRules) -> list[str]:
+    """Who verifies, releases and pays, and from which amounts more is asked."""
+    who = f"Verified by {_roles(rules.verify)}, paid by another person: {_roles(rules.pay)}."
+    lines = [f"  {who}"]
+    if rules.release_from_cents is not None:
+        release = _roles(rules.release)
+        lines.append(f"  From {format_cents(rules.release_from_cents)} released by a third person: {release}.")
+    if rules.cards_from_cents is not None:
+        lines.append(f"  From {format_cents(rules.cards_from_cents)} verified with the seven cards entered.")
+    if rules.paper_from_cents is not None:
+        ticked = ", ".join(rules.paper)
+        lines.append(f"  From {format_cents(rules.paper_from_cents)} paid when this is ticked: {ticked}.")
+    lines.append(f"  A closed game may be put right for {rules.late_hit_days} gaming days.")
+    return lines
+
+
+def _roles(roles: frozenset[Role]) -> str:
+    return " or ".join(role.value for role in Role if role in roles)
 
 
 def _line_of(wiring: Wiring, table: TablePlan) -> str:

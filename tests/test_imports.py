@@ -10,6 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 PURE_ROOMS = (
+    "controller.act_types",
     "controller.acts",
     "controller.award",
     "controller.award_acts",
