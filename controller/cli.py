@@ -33,6 +33,7 @@ from controller.config_remarks import floor_odds, refuse_too_rare
 from controller.describe import describe
 from controller.floor import Floor
 from controller.ledger.backup import backup as backup_ledger
+from controller.ledger.migrate import migrate as migrate_ledger
 from controller.ledger.place import HeldLedger, LedgerError, file_of, ledger_url, make_folder_of
 from controller.ledger.reader import Reader
 from controller.ledger.verify import BadEntry
@@ -324,6 +325,19 @@ def backup(ledger: str, copy: Path) -> None:
     proved = backup_ledger(_path(ledger), copy)
     entries = ", ".join(f"book {book.book} to entry {book.entries:,}" for book in proved)
     click.echo(f"Made {copy}, verified: {entries}.")
+
+
+@main.command()
+@_ledger
+def migrate(ledger: str) -> None:
+    """Bring a ledger of an older version to this one; the old file is kept. The daemon must not be running."""
+    path = _path(ledger)
+    held = HeldLedger(path, "meterctl migrate", _now())
+    try:
+        version, kept = migrate_ledger(path)
+    finally:
+        held.close()
+    click.echo(f"Brought {path} from version {version} to the present one; the old file is {kept}.")
 
 
 @main.command()

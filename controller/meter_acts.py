@@ -223,6 +223,8 @@ def enter_opening(floor: Floor, act: Act, _at: int) -> Outcome:
     """A new meter's opening is entered: its base, what is brought in and from where, the approval (R-38, R-44)."""
     name, base = act.fields["meter"], act.fields["base"]
     meter = meter_of(floor, name)
+    if name in floor.rows.get("retired", {}):
+        raise ActRefused(Why.NOT_NOW, f"the meter {name} is retired", "give a new meter another id")
     if name not in floor.unopened():
         raise ActRefused(Why.ALREADY_DONE, f"the meter {name} is open", "nothing to do")
     _refuse_base(meter, base)

@@ -94,7 +94,7 @@ def foreign(path: Path) -> None:
 
 def newer(path: Path) -> None:
     """A ledger of a later version."""
-    change(opened(path), "PRAGMA user_version = 2")
+    change(opened(path), "PRAGMA user_version = 99")
 
 
 def unfinished(path: Path) -> None:
@@ -122,7 +122,7 @@ WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
     "very short": (lambda path: path.write_bytes(b"SQLite format 3\0"), "not a ledger"),
     "foreign": (foreign, "no ledger of this program"),
     "newer": (newer, "made by a newer program"),
-    "unfinished": (unfinished, "unfinished or too old"),
+    "unfinished": (unfinished, "is unfinished"),
     "cut in half": (cut, "damaged|malformed"),
     "overwritten": (rubbish, "damaged|malformed"),
 }

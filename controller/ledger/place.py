@@ -62,8 +62,11 @@ def why(path: Path, wrong: Exception) -> str:
     return f"{path}: {getattr(wrong, 'orig', None) or wrong}"
 
 
-def inspect_file(path: Path) -> None:
-    """Refuse what is not a whole ledger of this version, reading only the file's head: nothing is touched."""
+def version_in(path: Path) -> int:
+    """The version of a ledger of ours, 1 to the present one; raises LedgerError for anything else.
+
+    Only the file's head is read: nothing is touched.
+    """
     try:
         with path.open("rb") as file:
             head = file.read(100)
@@ -79,8 +82,17 @@ def inspect_file(path: Path) -> None:
     version = int.from_bytes(head[60:64], "big")
     if version > VERSION:
         raise LedgerError(f"{path}: made by a newer program (ledger version {version}); install that version")
+    if version < 1:
+        raise LedgerError(f"{path}: ledger version {version} is unfinished; restore a backup")
+    return version
+
+
+def inspect_file(path: Path) -> None:
+    """Refuse what is not a whole ledger of this version, reading only the file's head: nothing is touched."""
+    version = version_in(path)
     if version < VERSION:
-        raise LedgerError(f"{path}: ledger version {version} is unfinished or too old; restore a backup")
+        raise LedgerError(
+            f"{path}: ledger version {version} is of an older program; stop meterd and run `meterctl migrate --ledger`")
 
 
 def writing_engine(path: Path) -> Engine:

@@ -18,12 +18,13 @@ from controller import desk, losses
 from controller.acts import ActRefused, act_from
 from controller.config import build
 from controller.floor import Floor
-from controller.floor_state import ACCOUNTS, canonical, read_back
+from controller.floor_state import ACCOUNTS, StateRow, canonical, read_back
 from controller.journal import RULES_VERSION, Entry, Posting
 from controller.ledger import chain, schema
 from controller.ledger.old_game import old_game
 from controller.ledger.place import LedgerError, inspect_file, reading_engine
 from controller.ledger.reader import tell_act
+from controller.ledger.writer import Batch
 from controller.meter import BrokenInvariant
 from controller.plan import FloorPlan
 from controller.taken import Recalled
@@ -94,6 +95,21 @@ def verify_tail(path: Path) -> None:
         raise LedgerError(f"{path}: cannot be read: {getattr(wrong, 'orig', None) or wrong}") from wrong
     finally:
         engine.dispose()
+
+
+def replayed_rows(connection: Connection) -> list[Batch]:
+    """The state rows of every book as a replay of all entries ends with them; raises BadEntry where one differs."""
+    made = []
+    for book in _books(connection):
+        again = _Replay(book, connection)
+        previous = chain.START
+        for row, postings in _read(connection, book):
+            previous = chain.link(*[previous, *row[:11], postings])
+            if previous != row[12]:
+                raise BadEntry(book, row[1], "its content does not match its hash")
+            again.entry(Entry._make([*row[:11], tuple([Posting(*posting) for posting in postings])]))
+        made.append(Batch(book, (), again.rows()))
+    return made
 
 
 def _refuse_foreign(connection: Connection, path: Path) -> None:
@@ -350,6 +366,10 @@ class _Replay:
             losses.lose(floor, device, boot, body["first"], body["kept_first"], entry.at)
         else:
             losses.differ(floor, device, boot, body["theirs"], body["ours"], entry.at)
+
+    def rows(self) -> list[StateRow]:
+        """The state rows that the book ends with."""
+        return [] if self._floor is None else self._floor.drain()[1]
 
     def compare_states(self, connection: Connection) -> None:
         """The kept state of every meter, table, boot and award is what the replay ends with."""

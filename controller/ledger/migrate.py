@@ -1,0 +1,54 @@
+"""Bring a ledger of an older version to the present one: its entries stay as they are, its state is made again.
+
+State rows are derived (design section 8), so their new form comes from a replay of every entry by the rules of its
+version. The old file is kept beside; nothing is written unless the whole replay agrees.
+"""
+
+import shutil
+from pathlib import Path
+
+from sqlalchemy import Connection, delete, insert
+
+from controller.ledger import schema
+from controller.ledger.place import LedgerError, gather, inspect_file, sync, version_in, writing_engine
+from controller.ledger.verify import replayed_rows
+from controller.ledger.writer import Batch
+
+
+def migrate(path: Path) -> tuple[int, Path]:
+    """Migrate a ledger that nobody has open; returns its old version and where the old file is kept.
+
+    Raises LedgerError when there is nothing to migrate, BadEntry when an entry does not hold. An interrupted migration
+    has changed nothing.
+    """
+    version = version_in(path)
+    if version == schema.VERSION:
+        raise LedgerError(f"{path}: it has the present version; there is nothing to migrate")
+    kept = path.with_name(f"{path.name}.version-{version}")
+    if kept.exists():
+        raise LedgerError(f"{kept}: there is a file already; move it away, then migrate again")
+    gather(path)
+    shutil.copyfile(path, kept)
+    sync(kept)
+    engine = writing_engine(path)
+    try:
+        with engine.begin() as connection:
+            for step, change in enumerate(schema.MIGRATIONS[version:], start=version + 1):
+                change(connection)
+                connection.execute(schema.migration.insert().values(version=step))
+            for batch in replayed_rows(connection):
+                _replace(connection, batch)
+            connection.exec_driver_sql(f"PRAGMA user_version = {schema.VERSION}")
+    finally:
+        engine.dispose()
+    inspect_file(path)
+    return version, kept
+
+
+def _replace(connection: Connection, batch: Batch) -> None:
+    """A book's rows but its head, made anew."""
+    state = schema.state
+    connection.execute(delete(state).where(state.c.book == batch.book, state.c.kind != "head"))
+    rows = [{"book": batch.book, **row._asdict()} for row in batch.states]
+    if rows:
+        connection.execute(insert(state), rows)
