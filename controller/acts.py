@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from controller.act_types import Act, Acted, ActKind, ActRefused, Field, Is, Why, act_body, act_from
 from controller.money import ACCOUNT_MICROCENTS_MAX, MICROCENTS_PER_CENT, parse_money
 from controller.people import Person, Role
+from controller.people_acts import PEOPLE_KINDS
 
 __all__ = ["KINDS", "Act", "ActKind", "ActRefused", "Acted", "Field", "Is", "Why", "act_body", "act_from", "read_act"]
 
@@ -32,6 +33,8 @@ MONEY = MANAGER | ACCOUNTING
 ADMINISTRATOR = _roles(Role.ADMINISTRATOR)
 TECHNICAL = _roles(Role.TECHNICIAN)
 
+SEES = frozenset(Role) - {Role.AUDITOR}
+
 TABLE = Field("table", "Table", Is.ID)
 GAME = Field("game", "Game", Is.NUMBER)
 SEAT = Field("seat", "Seat", Is.NUMBER)
@@ -42,9 +45,14 @@ APPROVAL = Field("approval", "Number of the approval")
 NOTE = Field("note", "Note", optional=True)
 OUTCOME = Field("outcome", "Hand", Is.ID)
 _AWARD = (TABLE, GAME, SEAT, SPOT)
+_ALARM = (Field("alarm", "Alarm", Is.ID), Field("place", "Where", Is.ID), NOTE)
 _HOW = Field("how", "Paid in", Is.CHOICE, ("chips", "cash", "cheque", "wire"))
 
 KINDS: dict[str, ActKind] = {kind.name: kind for kind in (
+    *PEOPLE_KINDS,
+    # Alarms: controller.alarm_acts, which says who may answer which.
+    ActKind("alarm-acknowledged", "Acknowledge", _ALARM, SEES),
+    ActKind("alarm-cleared", "Clear", _ALARM, SEES),
     # An award's life: controller.award_acts.
     ActKind("award-verified", "Verify", (*_AWARD, Field("cards", "The seven cards", optional=True),
                                          Field("reason", "Reason, if the cards do not agree", optional=True)),
@@ -105,12 +113,13 @@ KINDS: dict[str, ActKind] = {kind.name: kind for kind in (
             MONEY, second=MONEY, other_department=True),
     ActKind("seed-recovered", "Recover seed money", (METER, Field("by_amount", "How much", Is.MONEY), REASON, APPROVAL),
             MONEY, second=MONEY, other_department=True),
-    ActKind("notice-sent", "A notice was sent", (Field("notice", "Entry of the lowering", Is.NUMBER),
+    ActKind("notice-sent", "A notice was sent", (METER, Field("notice", "Entry of the lowering", Is.NUMBER),
                                                  Field("how", "How and to whom")), MONEY),
     ActKind("opening-entered", "Enter a new meter's opening",
             (METER, Field("base", "Base", Is.MONEY), Field("brought", "Of it brought in", Is.MONEY, optional=True),
              Field("source", "Brought in from", optional=True), APPROVAL), MONEY),
-    ActKind("opening-accepted", "Accept a new meter's opening", (METER,), MONEY),
+    ActKind("opening-accepted", "Accept a new meter's opening",
+            (METER, Field("base", "Base, as entered", Is.MONEY)), MONEY),
     # The gaming day: controller.day_acts.
     ActKind("day-closed", "Close the gaming day", (Field("day", "Gaming day, like 2026-12-31"), NOTE), ACCOUNTING),
     ActKind("sign-read", "Enter what a sign shows", (METER, Field("read", "Read on the sign", Is.MONEY), NOTE),

@@ -31,11 +31,12 @@ def open_case(found: Round, hit: Hit, envy: Mapping[int, int], touched_by: Seque
     """What a new award begins as: paid by the dealer from the tray where the table allows it, else pending.
 
     An award without a share of a meter whose pay, returned wager and envy together do not exceed the table's
-    ``tray_limit`` is posted as paid with the hit.
+    ``tray_limit`` is posted as paid with the hit; not one that people entered, or of a seat whose wager is in doubt.
     """
     prize = found.plan.spot[hit.spot].prizes[hit.outcome]
     whole = prize.fixed_cents + prize.returned_cents + sum(envy.values())
-    small = not prize.shares and whole <= found.plan.tray_limit_cents and not touched_by
+    proved = {0, hit.seat}.isdisjoint(found.doubted) and not touched_by
+    small = proved and not prize.shares and whole <= found.plan.tray_limit_cents
     step = {"at": at, "by": list(touched_by), "step": "hit"}
     return Case(TRAY if small else PENDING, [step], list(touched_by))
 

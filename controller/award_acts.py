@@ -17,7 +17,6 @@ from controller.journal import Posting, check, post
 from controller.meter import lay
 from controller.money import MICROCENTS_PER_CENT, format_cents
 from controller.outcome import Outcome
-from controller.people import Role
 from controller.plan import AwardRules
 
 _DONE = "look at the award again: somebody was quicker"
@@ -32,42 +31,56 @@ def game_of(floor: Floor, act: Act) -> Round:
     return found
 
 
+def refuse_retired(floor: Floor, found: Round) -> None:
+    """Nothing is laid on a meter that has ended."""
+    fed = {feed.meter for spot in found.plan.spots for feed in spot.feeds}
+    gone = sorted(fed & floor.rows.get("retired", {}).keys())
+    if gone:
+        raise ActRefused(Why.NOT_NOW, f"the meter {gone[0]} is retired",
+                         "call accounting: it is put right outside the meters")
+
+
 def place_of(act: Act) -> tuple[int, str]:
     """The seat and spot that an act speaks of."""
     return act.fields["seat"], act.fields["spot"]
 
 
-def case_of(found: Round, place: tuple[int, str]) -> Case:
+def case_of(floor: Floor, found: Round, place: tuple[int, str]) -> Case:
     """An award of a game; raises ActRefused when the seat has none."""
     case = found.cases.get(place)
     if case is None or place not in found.hits:
         gone = next((one for one in reversed(found.past) if (one["seat"], one["spot"]) == place), None)
         if gone is not None:
             raise ActRefused(Why.ALREADY_DONE, f"the award of seat {place[0]}, game {found.game}, was {gone['state']} "
-                             + last_words(gone["steps"]), _DONE)
+                             + last_words(floor, gone["steps"]), _DONE)
         raise ActRefused(Why.NOT_FOUND, f"seat {place[0]} has no award in game {found.game}", "check seat and game")
     return case
 
 
-def last_words(steps: list[dict[str, Any]]) -> str:
-    """Who took the last step."""
-    return "by " + (" and ".join(steps[-1]["by"]) or "the table")
+_LIFE = frozenset(name for steps in award.STEPS.values() for name in steps) | {"hit"}
 
 
-def step(case: Case, act: Act, name: str, at: int, more: Mapping[str, Any] | None = None) -> None:
+def last_words(floor: Floor, steps: list[dict[str, Any]]) -> str:
+    """Who took the last step of the award's life, and when by the floor's clock (MO-08)."""
+    last = next(step for step in reversed(steps) if step["step"] in _LIFE)
+    when = floor.plan.local(last["at"]).strftime("%Y-%m-%d %H:%M:%S")
+    return f"by {' and '.join(last['by']) or 'the table'} at {when}"
+
+
+def step(floor: Floor, case: Case, act: Act, name: str, at: int, more: Mapping[str, Any] | None = None) -> None:
     """Take a step of an award's life; raises ActRefused when its state does not have it (MO-08)."""
-    can(case, name)
+    can(floor, case, name)
     case.state = award.STEPS[case.state][name]
     case.steps.append({"at": at, "by": [person.id for person in act.people()], "step": name} | dict(more or {}))
 
 
-def can(case: Case, name: str) -> None:
+def can(floor: Floor, case: Case, name: str) -> None:
     """Raise ActRefused unless the award's state has the step, naming who was quicker."""
     if name in award.STEPS[case.state]:
         return
     if name == "pay" and case.state == award.PENDING:
         raise ActRefused(Why.NOT_NOW, "the award is not verified", "verify it first, by another person")
-    raise ActRefused(Why.ALREADY_DONE, f"the award is {case.state} {last_words(case.steps)}", _DONE)
+    raise ActRefused(Why.ALREADY_DONE, f"the award is {case.state} {last_words(floor, case.steps)}", _DONE)
 
 
 def _independent(case: Case, act: Act, *others: str) -> None:
@@ -80,11 +93,6 @@ def _independent(case: Case, act: Act, *others: str) -> None:
             if taken["step"] in others and person.id in taken["by"]:
                 raise ActRefused(Why.SAME_PERSON, f"{person.id} has taken another step of this award ({taken['step']})",
                                  "ask another person")
-
-
-def _role(act: Act, roles: frozenset[Role]) -> None:
-    if act.by.role not in roles:
-        raise ActRefused(Why.NOT_ALLOWED, f"{act.by.words()} may not do this here", f"ask {named(roles)}")
 
 
 def needs_release(rules: AwardRules, found: Round, place: tuple[int, str]) -> str:
@@ -106,24 +114,23 @@ def _about(found: Round, place: tuple[int, str]) -> dict[str, Any]:
 
 
 def _meters_of(floor: Floor, found: Round, place: tuple[int, str]) -> list[tuple[Meter, int]]:
-    """The meters that an award has a share of, and its cents of each."""
+    """The meters that an award has a share of, and its cents of each, in an order that a restart does not change."""
     standing = found.hits[place]
     meter_of = found.plan.spot[standing.hit.spot].meter_of
-    return [(floor.meters[meter_of[part]], cents) for part, cents in standing.shares.items()]
+    return [(floor.meters[meter_of[part]], cents) for part, cents in sorted(standing.shares.items())]
 
 
 def verify(floor: Floor, act: Act, at: int) -> Outcome:
     """The cards, the lit seat and the game have been looked at by a person (D24)."""
     found, place = game_of(floor, act), place_of(act)
-    case, rules = case_of(found, place), floor.plan.awards
-    can(case, "verify")
-    _role(act, rules.verify)
+    case, rules = case_of(floor, found, place), floor.plan.awards
+    can(floor, case, "verify")
     _independent(case, act)
     told = _about(found, place) | _cards(rules, found, place, act)
     for meter, _ in _meters_of(floor, found, place):
         check(meter)  # R-19: before an award is verified or paid
     waited = award.waiting(found)
-    step(case, act, "verify", at, {name: told[name] for name in ("cards", "agrees") if name in told})
+    step(floor, case, act, "verify", at, {name: told[name] for name in ("cards", "agrees") if name in told})
     floor.touch_round(found, waited)
     return _done(found, told)
 
@@ -155,13 +162,12 @@ def _cards(rules: AwardRules, found: Round, place: tuple[int, str], act: Act) ->
 def release(floor: Floor, act: Act, at: int) -> Outcome:
     """A third person of a third role lets a large award, or one in doubt, be paid (D26)."""
     found, place = game_of(floor, act), place_of(act)
-    case = case_of(found, place)
-    can(case, "release")
+    case = case_of(floor, found, place)
+    can(floor, case, "release")
     if not needs_release(floor.plan.awards, found, place):
         raise ActRefused(Why.NOT_NOW, "this award needs no release", "pay it")
-    _role(act, floor.plan.awards.release)
     _independent(case, act, "verify")
-    step(case, act, "release", at)
+    step(floor, case, act, "release", at)
     floor.touch_round(found)
     return _done(found, _about(found, place))
 
@@ -169,10 +175,9 @@ def release(floor: Floor, act: Act, at: int) -> Outcome:
 def pay(floor: Floor, act: Act, at: int) -> Outcome:
     """Money has been handed over: the award leaves ``pending`` once and for all (D13)."""
     found, place = game_of(floor, act), place_of(act)
-    case, rules, due = case_of(found, place), floor.plan.awards, 0
-    can(case, "pay")
+    case, rules, due = case_of(floor, found, place), floor.plan.awards, 0
+    can(floor, case, "pay")
     due = award.due_cents(found, place)
-    _role(act, rules.pay)
     _independent(case, act, "verify", "release")
     why = needs_release(rules, found, place)
     if case.state == award.VERIFIED and why:
@@ -192,7 +197,7 @@ def pay(floor: Floor, act: Act, at: int) -> Outcome:
         floor.touch_meters(meter.plan.id)
     told = _about(found, place) | {"difference": handed - due, "handed": handed, "how": act.fields["how"]}
     waited = award.waiting(found)
-    step(case, act, "pay", at, {"handed": handed, "how": act.fields["how"]})
+    step(floor, case, act, "pay", at, {"handed": handed, "how": act.fields["how"]})
     settle_apart(floor, found)
     floor.touch_round(found, waited)
     return _done(found, told, postings)
@@ -219,9 +224,9 @@ def _paper_missing(rules: AwardRules, case: Case, due: int) -> bool:
 def paper(floor: Floor, act: Act, at: int) -> Outcome:
     """The checklist of a large award: every configured line ticked; no tax law here, only what was written (R-58)."""
     found, place = game_of(floor, act), place_of(act)
-    case, due = case_of(found, place), 0
+    case, due = case_of(floor, found, place), 0
     if case.state not in award.OPEN:
-        can(case, "pay")
+        can(floor, case, "pay")
     due = award.due_cents(found, place)
     ticked = set(act.fields["ticked"].split("; "))
     missing = [line for line in floor.plan.awards.paper if line not in ticked]
@@ -240,15 +245,24 @@ def paper(floor: Floor, act: Act, at: int) -> Outcome:
 def refuse(floor: Floor, act: Act, at: int) -> Outcome:
     """The claim does not stand: the hit is withdrawn with a reason, and kept as refused (D21, R-58)."""
     found, place = game_of(floor, act), place_of(act)
+    refuse_paid_envy(found, place)
     return take_away(floor, act, found, place, "refuse", at)
+
+
+def refuse_paid_envy(found: Round, place: tuple[int, str]) -> None:
+    """Envy that has been handed over cannot be unsaid by what becomes of the hand it was for."""
+    for (seat, spot, to), state in found.lines.items():
+        if (seat, spot) == place and state == "paid":
+            raise ActRefused(Why.ALREADY_DONE, f"the envy of seat {to} for this hand is paid",
+                             "call the shift manager: the hand stands")
 
 
 def take_away(floor: Floor, act: Act, found: Round, place: tuple[int, str], name: str, at: int) -> Outcome:
     """A hit stands no more: the round is settled anew without it; its award is kept as it stood."""
-    case = case_of(found, place)
-    can(case, name)
+    case = case_of(floor, found, place)
+    can(floor, case, name)
     waited, told = award.waiting(found), _about(found, place)
-    step(case, act, name, at, {"reason": act.fields["reason"]})
+    step(floor, case, act, name, at, {"reason": act.fields["reason"]})
     set_aside(found, place)
     done = rounds.restand(floor.meters, found, (), (place,), at)
     floor.touch_meters(*done.touched)
@@ -271,8 +285,9 @@ def settled_of(done: rounds.Done) -> dict[str, Any]:
 def in_error(floor: Floor, act: Act, at: int) -> Outcome:
     """It should not have been paid: what is paid stays paid, and the house makes the meter whole."""
     found, place = game_of(floor, act), place_of(act)
-    case = case_of(found, place)
-    can(case, "find-in-error")
+    case = case_of(floor, found, place)
+    refuse_retired(floor, found)
+    can(floor, case, "find-in-error")
     need_third(act, "accounting signs what was paid in error")
     postings = []
     for meter, cents in _meters_of(floor, found, place):
@@ -281,8 +296,9 @@ def in_error(floor: Floor, act: Act, at: int) -> Outcome:
         postings += post(meter, (
             ("display", after.display - before.display), ("overflow", after.overflow - before.overflow),
             ("house", -cents * MICROCENTS_PER_CENT)))
+        meter.taken_by("")
         floor.touch_meters(meter.plan.id)
-    step(case, act, "find-in-error", at, {"reason": act.fields["reason"]})
+    step(floor, case, act, "find-in-error", at, {"reason": act.fields["reason"]})
     floor.touch_round(found)
     return _done(found, _about(found, place), postings)
 
@@ -312,6 +328,8 @@ def pay_envy(floor: Floor, act: Act, _at: int) -> Outcome:
     case = found.cases.get(line[:2])
     if case is not None:
         _independent(case, act, "verify")
+    elif act.by.id in found.hands.get(line[:2], ()):
+        raise ActRefused(Why.TOUCHED_IT, f"{act.by.id} has entered or corrected this hand", "ask another person")
     found.lines[line] = "paid"
     floor.touch_round(found)
     return _done(found, {"cents": cents, "how": act.fields["how"]})

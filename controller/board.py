@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from controller.alarm_board import AlarmBoard
 from controller.award import OPEN
 from controller.floor_state import StateRow, Table, meter_from
 from controller.journal import Entry
@@ -52,6 +53,7 @@ class Board:
         self._waiting: dict[tuple[str, int], tuple[AwardView, ...]] = {}
         self.envy: tuple[EnvyView, ...] = ()
         self.notes: tuple[Note, ...] = ()
+        self.alarms = AlarmBoard()
 
     @property
     def awards_pending(self) -> int:
@@ -77,7 +79,9 @@ class Board:
                 latest[entry.table] -= 1
                 if latest[entry.table] >= GAMES_KEPT:
                     continue
-            if entry.kind not in ("heard", "held", "opening", "init"):
+            if entry.kind == "held":
+                self.alarms.learn_entry(entry, json.loads(entry.body))
+            elif entry.kind not in ("heard", "opening", "init"):
                 self._entry(entry)
         for row in states:
             self._state(book, row)
@@ -86,6 +90,8 @@ class Board:
         if row.kind == "meter" and row.key in self.plan.meters:
             made = json.loads(row.body)
             self.meters[row.key] = meter_view(self.plan.meters[row.key], *self._links[row.key], made)
+        elif row.kind == "alarm":
+            self.alarms.learn_rows([row])
         elif row.kind == "table" and row.key in self.tables:
             self._table(row.key, row.body)
         elif row.kind == "book":
@@ -138,6 +144,7 @@ class Board:
                 self._lock(entry, table)
             return
         body = json.loads(entry.body)
+        self.alarms.learn_entry(entry, body)
         if entry.kind == "count":
             self._change_game(table, entry.game, chips=body["message"]["chips"])
         elif entry.kind == "close":

@@ -27,7 +27,7 @@ def read_board(reader: Reader, plan: FloorPlan) -> Board:
         older = {row.key: row for state in sorted(OPEN)
                  for row in reader.states(book, "award", WAITING_KEPT, having=f'"state":"{state}"')}
         older |= {row.key: row for row in awards}
-        states = [*reader.states(book, "meter"), *tables, *reader.states(book, "book"),
+        states = [*reader.states(book, "alarm"), *reader.states(book, "meter"), *tables, *reader.states(book, "book"),
                   *sorted(older.values(), key=lambda row: row.number)]
         board.learn(book, entries, states)
         board.entries[book] = number
@@ -53,6 +53,6 @@ def catch_up(board: Board, reader: Reader) -> None:
         since = board.entries.get(book, 0)
         if number > since:
             entries = reversed(reader.entries(book, latest=number - since))
-            kept = [row for kind in ("meter", "table", "book") for row in reader.states(book, kind)]
+            kept = [row for kind in ("alarm", "meter", "table", "book") for row in reader.states(book, kind)]
             kept += reversed(reader.states(book, "award", AWARDS_KEPT))
             board.learn(book, entries, [row for row in kept if row.number > since])

@@ -143,9 +143,13 @@ class Books:
         why = self.why_closed(book)
         if why or self._closing:
             raise ActRefused(Why.NOT_NOW, why or "the controller is being stopped", "try again when it runs")
+        await self._when_its_game_is_durable(book, asked)
         floor = self.floors[book]
+        for other in self.floors.values():  # one form is one act, whatever book it is sent to
+            if asked.id in other.acts:
+                floor.acts.setdefault(asked.id, other.acts[asked.id])
         try:
-            tell_act(floor, asked, partial(self._reader.recall_act, book), partial(self._reader.recall_game, book))
+            tell_act(floor, asked, self._reader.recall_act, partial(self._reader.recall_game, book))
         except LedgerError as wrong:
             self._fail(str(wrong))
             raise ActRefused(Why.NOT_NOW, "the ledger cannot be read", "call the technician") from wrong
@@ -162,10 +166,32 @@ class Books:
         self._acts.append(durable)
         self.when_durable(partial(_settle, durable))
         if not await durable:
-            raise ActRefused(Why.NOT_NOW, "the ledger could not be written; nothing was done", "send it again")
+            return self._after_all(asked)
         if refused is not None or acted is None:
             raise refused or ActRefused(Why.NOT_NOW, "nothing was done", "send it again")
         return acted
+
+    async def _when_its_game_is_durable(self, book: str, asked: Act) -> None:
+        """A closed game is read back from the ledger: all that is being written of it must be there first."""
+        game = desk.names_game(asked)
+        while game is not None and self.floors[book].find_game(game.key) is None and (
+                self._writing is not None or self._pending()):
+            durable: asyncio.Future[bool] = self._loop.create_future()
+            self._acts.append(durable)
+            self.when_durable(partial(_settle, durable))
+            if not await durable:
+                raise ActRefused(Why.NOT_NOW, "the ledger could not be written; nothing was done", "send it again")
+
+    def _after_all(self, asked: Act) -> Acted:
+        """A commit that reported a failure may have been done (MO-06): the ledger says whether the act was."""
+        try:
+            known = self._reader.recall_act(asked.id)
+        except LedgerError as wrong:
+            raise ActRefused(Why.NOT_NOW, "the ledger cannot be read: it is not known whether this was done",
+                             "send the same form again when it can be read") from wrong
+        if known is None:
+            raise ActRefused(Why.NOT_NOW, "the ledger could not be written; nothing was done", "send it again")
+        return Acted(known[2], known[1]["told"])
 
     def when_durable(self, callback: Callable[[], object]) -> None:
         """Call back once everything taken so far is durable; dropped if that fails (the unit asks again)."""

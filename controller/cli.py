@@ -25,9 +25,12 @@ import click
 
 from controller import cli_text, losses
 from controller.apply import apply as apply_file
+from controller.cli_act import act
+from controller.cli_evidence import check_file, evidence_command
 from controller.cli_game import classify, settle
 from controller.cli_odds import odds
 from controller.cli_odds import simulate as simulate_meter
+from controller.cli_people import token, user
 from controller.config import ConfigError, load
 from controller.config_remarks import floor_odds, refuse_too_rare
 from controller.describe import describe
@@ -256,7 +259,7 @@ def log(
 @_asks
 @click.option("--count", default=50, show_default=True, type=click.IntRange(1, 500))
 def wins(config: Path | None, url: str | None, ledger: str | None, as_json: bool, count: int) -> None:
-    """The latest awards, newest first; all are pending until people pay them."""
+    """The latest awards, newest first, each with its state."""
     if ledger is None:
         found = _ask(f"wins?count={count}", url, config)
     else:
@@ -307,10 +310,16 @@ def _time(text: str | None) -> int | None:
 
 
 @main.command()
-@_ledger
+@click.option("--ledger", default=None, help="path or URL of the ledger")
+@click.option("--evidence", "archive", type=_FILE, default=None, help="an archive, alone or against --ledger")
 @click.option("--replay", is_flag=True, help="recompute every entry by the rules of its version")
-def verify(ledger: str, replay: bool) -> None:
+def verify(ledger: str | None, archive: Path | None, replay: bool) -> None:
     """Prove a ledger from itself alone: chain, zero sums, balances, keys. Exit 1 names the first bad entry."""
+    if archive is not None:
+        check_file(archive, ledger)
+        return
+    if ledger is None:
+        raise click.UsageError("name a ledger with --ledger, or an archive with --evidence")
     for book in verify_ledger(_path(ledger), replay=replay):
         how = "every entry recomputed" if book.replayed else "chain, sums, balances and keys"
         rows = f"{book.entries:,} entries, {book.postings:,} postings"
@@ -420,10 +429,13 @@ def _refuse_production(config: Path, target: str) -> None:
         _fail(2, f"{target} belongs to the production floor of {config}: a simulated unit is never let on it")
 
 
+for command in (act, user, token):
+    main.add_command(command)
 main.add_command(classify)
 main.add_command(settle)
 main.add_command(odds)
 main.add_command(simulate_meter)
+main.add_command(evidence_command(clock, f"meterctl {VERSION}"))
 
 if __name__ == "__main__":
     main()

@@ -75,7 +75,7 @@ def wins(found: Iterable[Mapping[str, Any]]) -> str:
     rows = [
         (when(one["at"]), one["table"], one["game"], one["seat"], one["label"],
          " + ".join(f"{dollars(cents)} ({name})" for name, cents in one["meters"].items()) or "-",
-         dollars(one["fixed"]), dollars(one["returned"]), dollars(one["total"]), "pending")
+         dollars(one["fixed"]), dollars(one["returned"]), dollars(one["total"]), one["state"])
         for one in found
     ]
     heads = ("Time (UTC)", "Table", "Game", "Seat", "Hand", "From meter", "Fixed", "Returned", "Total", "State")

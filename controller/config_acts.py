@@ -42,6 +42,9 @@ def refuse_plan(floor: Floor, new: FloorPlan) -> None:
         if limit is not None and name in floor.opened_meters() and limit * MICROCENTS_PER_CENT <= meter.display:
             raise ActRefused(Why.NOT_NOW, f"meter {name} stands above {format_cents(limit)}",
                              "a limit is set above the current amount only (R-40)")
+    for name in new.meters:
+        if name in floor.known_meters and name not in old.meters:
+            raise ActRefused(Why.NOT_NOW, f"a meter {name} was on this floor before", "give the new one another id")
     links, before = links_of(new), links_of(old)
     for name, table in floor.tables.items():
         if links.get(name) == before.get(name) or name not in before:

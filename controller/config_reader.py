@@ -27,6 +27,10 @@ KEYS: Mapping[str, tuple[str, ...]] = {
         "verify", "pay", "release", "release_from", "paper_from", "paper", "cards_from", "late_hit_days",
     ),
     "ledger": ("url",),
+    "alarms": (
+        "award_minutes", "certificate_days", "smtp", "smtp_tls", "smtp_username", "smtp_password_file", "smtp_ca_file",
+        "mail_from", "mail_to", "mail_roles", "webhook", "webhook_secret_file", "webhook_ca_file",
+    ),
     "meter": (
         "id", "name", "paytable", "part", "base", "book", "tie_policy", "order", "below_seed", "reserve_surplus",
         "rounding", "limit", "overflow", "unreasonable_contribution", "reserve_to_house", "seed_recovery",
@@ -47,7 +51,10 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "mqtt": (
         "host", "port", "client_id", "username", "password_file", "tls", "ca_file", "cert_file", "key_file",
     ),
-    "web": ("bind", "port"),
+    "web": (
+        "bind", "port", "tls_cert", "tls_key", "idle_minutes", "session_hours", "secret_days", "proxies", "networks",
+        "remote", "open_floor_page",
+    ),
     "sign": (
         "id", "kind", "table", "meters", "digits", "port", "baud", "bits", "parity", "stop", "checksum",
     ),

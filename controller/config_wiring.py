@@ -7,6 +7,7 @@ import ipaddress
 import re
 from pathlib import Path
 
+from controller.config_alarms import read_alarms
 from controller.config_reader import Section, nearest, shown
 from controller.layout import fits_a_line
 from controller.plan import FloorPlan
@@ -37,6 +38,7 @@ def read_wiring(top: Section, folder: Path, plan: FloorPlan | None) -> Wiring | 
         mqtt=mqtt,
         web=_read_web(top, folder),
         signs=_read_signs(top, plan, ports),
+        alarms=read_alarms(top, folder),
     )
     return wiring if top.sound else None
 

@@ -6,7 +6,18 @@ from the lock-out until an agreeing chip count or the first hit; after that they
 
 from controller import award, rounds
 from controller.acts import Act, ActRefused, Why
-from controller.award_acts import can, case_of, game_of, place_of, set_aside, settled_of, step, take_away
+from controller.award_acts import (
+    can,
+    case_of,
+    game_of,
+    place_of,
+    refuse_paid_envy,
+    refuse_retired,
+    set_aside,
+    settled_of,
+    step,
+    take_away,
+)
 from controller.floor import Floor
 from controller.floor_state import Round
 from controller.journal import post
@@ -14,10 +25,16 @@ from controller.outcome import Outcome
 from controller.refusal import WORDS, Refusal
 from firmware_bridge.messages import Hit, Wager
 
+PAST_MAX = 64
+"""Awards of one game that people have refused, withdrawn or changed."""
+
 
 def _correctable(floor: Floor, act: Act, at: int) -> Round:
     """The game, if it may still be put right."""
     found = game_of(floor, act)
+    refuse_retired(floor, found)
+    if len(found.past) >= PAST_MAX:
+        raise ActRefused(Why.NOT_NOW, f"game {found.game} has been corrected {PAST_MAX} times", "call accounting")
     if found.state == "void":
         raise ActRefused(Why.NOT_NOW, f"game {found.game} was a misdeal", "a misdeal has no hands and no wagers")
     days = (floor.plan.gaming_day(at) - floor.plan.gaming_day(found.at)).days
@@ -44,6 +61,11 @@ def _old_day(floor: Floor, found: Round, at: int) -> dict[str, str]:
     """A correction falls in the open day and names the day of its game."""
     day = floor.plan.gaming_day(found.at)
     return {} if day == floor.plan.gaming_day(at) else {"of_day": day.isoformat()}
+
+
+def _remember_hands(found: Round, place: tuple[int, str], act: Act) -> None:
+    """Everybody who ever corrected a wager takes no part in its award."""
+    found.hands[place] = list(dict.fromkeys([*found.hands.get(place, ()), *_signers(act)]))
 
 
 def _signers(act: Act) -> list[str]:
@@ -75,12 +97,12 @@ def change_hit(floor: Floor, act: Act, at: int) -> Outcome:
         raise ActRefused(Why.ALREADY_DONE, f"seat {place[0]} has this hand already", "nothing to do")
     if hit.outcome not in found.plan.spot[hit.spot].prizes:
         raise _refused(Refusal.UNKNOWN_OUTCOME)
-    _refuse_paid_envy(found, place)
+    refuse_paid_envy(found, place)
     waited, signers = award.waiting(found), _signers(act)
     if not hit.envy_only:
-        case = case_of(found, place)
-        can(case, "withdraw")
-        step(case, act, "withdraw", at, {"reason": act.fields["reason"]})
+        case = case_of(floor, found, place)
+        can(floor, case, "withdraw")
+        step(floor, case, act, "withdraw", at, {"reason": act.fields["reason"]})
         signers = list(dict.fromkeys([*case.touched, *signers]))
         set_aside(found, place)
     done = rounds.restand(floor.meters, found, [hit], [place], at, signers)
@@ -91,26 +113,18 @@ def withdraw_hit(floor: Floor, act: Act, at: int) -> Outcome:
     """A hand that was keyed and was none."""
     found, place = _correctable(floor, act, at), place_of(act)
     standing = found.hits.get(place)
-    _refuse_paid_envy(found, place)
+    refuse_paid_envy(found, place)
     if standing is None or not standing.hit.envy_only:
         return take_away(floor, act, found, place, "withdraw", at)
     return _outcome(floor, found, rounds.restand(floor.meters, found, (), [place], at), award.waiting(found), at)
 
 
-def _refuse_paid_envy(found: Round, place: tuple[int, str]) -> None:
-    """Envy that has been handed over cannot be unsaid by a change of the hand it was for."""
-    for (seat, spot, to), state in found.lines.items():
-        if (seat, spot) == place and state == "paid":
-            raise ActRefused(Why.ALREADY_DONE, f"the envy of seat {to} for this hand is paid",
-                             "call the shift manager: the hand stands")
-
-
 def _wagers_open(found: Round) -> None:
-    if found.hits or found.past:
+    if found.hits or found.was_hit:
         raise ActRefused(Why.NOT_NOW, f"game {found.game} has a hand: its wagers stand",
                          "close the difference with a finding")
-    if found.chips == len(found.wagers):
-        raise ActRefused(Why.NOT_NOW, f"the chip count of game {found.game} agrees: its wagers stand",
+    if found.agreed:
+        raise ActRefused(Why.NOT_NOW, f"a chip count of game {found.game} has agreed: its wagers stand",
                          "close the difference with a finding")
 
 
@@ -123,7 +137,7 @@ def add_wager(floor: Floor, act: Act, at: int) -> Outcome:
     done = rounds.add_wager(floor.plan, floor.meters, found, Wager(*place, cents))
     if isinstance(done, Refusal):
         raise _refused(done)
-    found.hands[place] = _signers(act)
+    _remember_hands(found, place, act)
     return _outcome(floor, found, done, award.waiting(found), at)
 
 
@@ -140,7 +154,7 @@ def remove_wager(floor: Floor, act: Act, at: int) -> Outcome:
         found.fed[feed.meter] -= fed
         postings += post(floor.meters[feed.meter], (("players", fed), ("house", -fed)))
         floor.touch_meters(feed.meter)
-    found.hands[place] = _signers(act)
+    _remember_hands(found, place, act)
     floor.touch_round(found)
     told = {"accepted": len(found.wagers)} | _old_day(floor, found, at)
     return Outcome(told, tuple(postings), found.plan.id, found.game)
@@ -152,6 +166,8 @@ def close_count(floor: Floor, act: Act, at: int) -> Outcome:
     if found.chips is None or found.chips == len(found.wagers):
         raise ActRefused(Why.NOT_NOW, f"the chip count of game {found.game} shows no difference", "nothing to do")
     seat = act.fields.get("seat", 0)
+    if seat > found.plan.seats:
+        raise _refused(Refusal.UNKNOWN_SEAT)
     if seat in found.doubted:
         raise ActRefused(Why.ALREADY_DONE, f"the difference of game {found.game} is closed", "nothing to do")
     found.doubted.append(seat)

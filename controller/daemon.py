@@ -11,26 +11,33 @@ from collections.abc import Coroutine, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version as package_version
 from itertools import takewhile
+from pathlib import Path
 from typing import Any
 
 from controller import log
 from controller.acts import Act, Acted, ActRefused, Why
+from controller.alarms import Alarm
+from controller.bell import Bell
 from controller.board import Board
 from controller.books import Books
+from controller.desk_reads import DeskReads
+from controller.history import History, folder_of
 from controller.intake import NotTaken, from_its_line, read_frame, read_json
 from controller.ledger.place import file_of, ledger_url
 from controller.ledger.reader import Reader
 from controller.listing import latest_awards, log_entry
 from controller.metrics import Stats
 from controller.notify import Notify
+from controller.outcome import Outcome
 from controller.plan import FloorPlan
 from controller.sign import Shown
 from controller.signs import Signs
 from controller.snapshot import Note, Snapshot
 from controller.units import Strays, Unit, Wire
+from controller.vault import Vault, VaultError, beside
 from controller.web.app import create_app
 from controller.web.models import award
-from controller.web.serve import Server, listen
+from controller.web.serve import Server, TlsFiles, listen
 from controller.wiring import LinePlan, Wiring
 from firmware_bridge.frames import encode_frame
 from firmware_bridge.messages import Down, Heartbeat, Up, encode_binary, encode_json
@@ -68,8 +75,12 @@ class Daemon:
 
     def __init__(
         self, plan: FloorPlan, wiring: Wiring, books: Books, board: Board, reader: Reader, stats: Stats,
-        merge: log.MergeRepeats,
+        merge: log.MergeRepeats, config: Path,
     ) -> None:
+        reads = DeskReads(reader, plan, config)
+        self.game_file, self.awards_lately, self.table_acts = reads.game_file, reads.awards_lately, reads.table_acts
+        self.meters_due, self.meter_file = reads.meters_due, reads.meter_file
+        self.versions, self.file_document, self._trial = reads.versions, reads.file_document, reads.trial
         self.plan, self.wiring, self.stats = plan, wiring, stats
         self._books, self._board, self._reader, self._merge = books, board, reader, merge
         self._path = file_of(ledger_url(wiring.ledger_url))
@@ -79,7 +90,9 @@ class Daemon:
         self._snapshot_of = -1
         self._started_at = clock()
         self._notify = Notify.from_environment()
-        self._units = {table.device: Unit(table, books, board, timer) for table in plan.tables.values()}
+        self.history = History(folder_of(self._path), clock)
+        self._units = {
+            table.device: Unit(table, books, board, timer, self.history) for table in plan.tables.values()}
         self.strays = Strays(stats)
         self._lines = {line.id: self._serial_line(line) for line in wiring.lines}
         self._device_of_line = {line.id: line.device for line in wiring.lines}
@@ -89,13 +102,14 @@ class Daemon:
         if self._mqtt is not None:
             for device in self._units:
                 self._wires[f"mqtt/{device}"] = Wire("mqtt", partial(self._send_json, device))
-        self.signs = Signs(plan, wiring, clock, self._publish_meter)
+        self.signs = Signs(plan, wiring, clock, self._publish_meter, self.history)
         self._last_beat: dict[str, tuple[bytes, Up | NotTaken | None]] = {}
         self._sessions_lost = 0
         self._ready = False
         self._closed = self._why_closed()
         self._said = board.notes[0] if board.notes else None
         self._stop = asyncio.Event()
+        self._bell = Bell(plan, wiring, books, board, stats, None if self._mqtt is None else self._mqtt.tell_alarm)
         self.again = False
         """Whether it ends only to begin again at once, with a configuration that people have activated."""
 
@@ -178,6 +192,7 @@ class Daemon:
     def _line_up(self, line: str) -> None:
         unit = self._units[self._device_of_line[line]]
         unit.counts["reconnects"] += 1
+        self.history.line(line, True)
         self._keep("line-up", unit.table.id, f"Line {line} is connected")
 
     def _mqtt_up(self, session_present: bool) -> None:
@@ -187,9 +202,12 @@ class Daemon:
             self._keep(
                 "broker-forgot", "", "The broker has forgotten what it kept for the controller",
                 "nothing is lost, the table units send again; let the technician look at the broker", kind="alarm")
+        self._bell.broker_came_back()
+        self.history.line("mqtt", True)
         self._keep("line-up", "", "The broker is connected")
 
     def _line_down(self, line: str, cause: str) -> None:
+        self.history.line(line, False, cause)
         for unit in self._units.values():
             if unit.wire is not None and unit.wire.name == line:
                 unit.session.lost(line)
@@ -306,6 +324,10 @@ class Daemon:
             self._refuse_unsent(str(asked.fields["table"]))
         return await self._books.act(book, asked)
 
+    async def meter_trial(self, asked: Act) -> Outcome:
+        """What an act would do to the meters as the ledger has them; raises ActRefused or LedgerError."""
+        return await self._trial(asked, clock())
+
     def _refuse_unsent(self, table: str) -> None:
         for unit in self._units.values():
             if unit.table.id == table and unit.unsent():
@@ -329,6 +351,7 @@ class Daemon:
 
     def _say_playable(self, unit: Unit) -> None:
         yes, why = unit.playable_seen
+        self.history.playable(unit.table.id, yes, why)
         if yes:
             _log.info("table %s: the progressive is open", unit.table.id)
         else:
@@ -351,9 +374,15 @@ class Daemon:
                     self._bump()
             await asyncio.sleep(TICK_S)
 
+    def alarms(self) -> Sequence[Alarm]:
+        """Every alarm that people should see."""
+        return self._bell.alarms()
+
     def _each_second(self) -> None:
         for unit in self._units.values():
             unit.pulse(always=True)
+        if self._bell.look(self.snapshot(), clock()):
+            self._bump()
         self._watch()
         self._sizes()
         self._merge.say_left_out()
@@ -387,14 +416,19 @@ class Daemon:
         """Start everything, say READY, run until ``end``, and end cleanly within 5 s."""
         web = self.wiring.web
         server = socket_ = None
+        tls = None
         if web is not None:
+            if web.tls_cert is not None and web.tls_key is not None:
+                tls = TlsFiles(web.tls_cert, web.tls_key)
+                tls.check()
             socket_ = listen(web.bind, web.port)
-            server = Server(create_app(self))
+            server = Server(create_app(self, self._open_vault()), tls)
         serving = None
         if server is not None and socket_ is not None:
             serving = asyncio.create_task(server.serve(sockets=[socket_]), name="pages")
             host, port = socket_.getsockname()[:2]
-            _log.info("pages on http://%s:%s/", host, port)
+            _log.info("pages on %s://%s:%s/", "http" if tls is None else "https", host, port)
+        self.history.start(f"meterd {VERSION}")
         self.signs.update(self.snapshot(), self._version, clock())
         self.signs.start()
         for line in self._lines.values():
@@ -409,6 +443,14 @@ class Daemon:
         await self._end(server, serving, ticking)
         for task in ended[0]:
             task.result()
+
+    def _open_vault(self) -> Vault | None:
+        """The secrets of people; without them nobody signs in, and money goes on."""
+        try:
+            return Vault(beside(self._path))
+        except VaultError as wrong:
+            _log.error("nobody can sign in: %s", wrong)
+            return None
 
     async def _get_ready(self) -> None:
         await self.signs.told(SIGNS_S)
@@ -429,7 +471,7 @@ class Daemon:
         await asyncio.gather(*(line.stop() for line in self._lines.values()))
         if server is not None:
             server.should_exit = True
-        ends: list[Coroutine[Any, Any, Any]] = [self.signs.end()]
+        ends: list[Coroutine[Any, Any, Any]] = [self.signs.end(), asyncio.to_thread(self._bell.end)]
         if self._mqtt is not None:
             ends.append(self._mqtt.stop())
         if serving is not None:
@@ -439,5 +481,6 @@ class Daemon:
                 _log.error("while stopping: %s", wrong)
         ticking.cancel()
         await asyncio.wait({ticking}, timeout=0.1)
+        await asyncio.to_thread(self.history.end)
         self._merge.say_left_out(all_of_it=True)
         _log.info("stopped")

@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any
 
 from controller.acts import Act, ActRefused, Why
+from controller.alarms import alarms_of
 from controller.floor import Floor
 from controller.floor_state import ACCOUNTS
 from controller.meter_acts import meter_of
@@ -54,7 +55,7 @@ def read_sign(floor: Floor, act: Act, _at: int) -> Outcome:
 
 def hand_over(floor: Floor, _act: Act, _at: int) -> Outcome:
     """One shift manager hands the floor to the next: what is open goes with it, signed by both."""
-    alarms = [key for key, alarm in floor.rows.get("alarm", {}).items() if alarm.get("cleared") is None]
+    alarms = [f"{alarm.kind}/{alarm.place}" for alarm in alarms_of(floor).values() if alarm.stands]
     held = sorted(name for name, table in floor.tables.items() if table.loss is not None or table.held_by)
     return Outcome({"alarms": sorted(alarms), "awards_pending": floor.awards_pending, "held": held})
 

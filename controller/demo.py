@@ -20,10 +20,24 @@ from controller.config import load
 from controller.floor import Floor
 from controller.ledger.place import LedgerError, file_of, ledger_url
 from controller.ledger.writer import Batch, create
+from controller.people import Person, Role
+from controller.people_on_box import Newcomer, begin
 from controller.plan import FloorPlan
 from firmware_bridge.simulator import simulate
 
 FOLDER = Path("var/demo")
+SECRET = "a-demo-floor-only"
+STAFF = (
+    (Person("mona", Role.SHIFT_MANAGER, "table-games"), "Mona Shift"),
+    (Person("dora", Role.ACCOUNTING, "accounting"), "Dora Ledger"),
+    (Person("anna", Role.SUPERVISOR, "table-games"), "Anna Pit"),
+    (Person("ben", Role.SUPERVISOR, "table-games"), "Ben Pit"),
+    (Person("sam", Role.SHIFT_MANAGER, "security"), "Sam Guard"),
+    (Person("tess", Role.TECHNICIAN, "it"), "Tess Wire"),
+    (Person("otto", Role.SURVEILLANCE, "surveillance"), "Otto Eye"),
+    (Person("gus", Role.AUDITOR, "audit"), "Gus Check"),
+)
+"""The people of the demo floor, and of no other: they all have the secret above."""
 PACE_S = 0.7
 HIT_RATE = 0.04
 END_S = 4.0
@@ -52,6 +66,8 @@ device = "{device}"
 seats = 6
 pay_order = [1, 2, 3, 4, 5, 6]
 sign_from = "$500.00"
+tray_limit = "$100.00"
+hold_from = "$5,000.00"
 {envy}
 [[table.spot]]
 id = "progressive"
@@ -81,7 +97,9 @@ def floor_text(folder: Path, paytables: Path, broker: int, pages: int) -> str:
     parts = [
         '[site]\nid = "demo"\nname = "Demo Casino"\nenvironment = "training"\ncurrency = "USD"\n'
         'timezone = "America/New_York"\ngaming_day_start = "06:00"\n'
-        f'paytables = "{os.path.relpath(paytables, folder)}"\n\n[ledger]\nurl = "sqlite:///ledger.db"\n\n'
+        f'paytables = "{os.path.relpath(paytables, folder)}"\n\n[awards]\nrelease_from = "$10,000.00"\n'
+        'paper_from = "$1,200.00"\npaper = ["Identity checked", "Cards shown to the camera"]\n'
+        '\n[ledger]\nurl = "sqlite:///ledger.db"\n\n'
         f'[mqtt]\nhost = "127.0.0.1"\nport = {broker}\n\n[web]\nport = {pages}\n',
         _METER.format(id="pg-link", name="Face Up Pai Gow Link", paytable="progressive-4", below_seed="allow",
                       limit="none"),
@@ -123,6 +141,7 @@ def make_ledger(plan: FloorPlan, place: str) -> bool:
         return False
     at = time.time_ns() // 1_000
     create(path, [Batch(book, *Floor.opened(plan, book, at, "init").drain()) for book in plan.books])
+    begin(path, "make demo", [Newcomer(person, name, SECRET) for person, name in STAFF], at)
     return True
 
 
@@ -179,6 +198,8 @@ def _addresses(pages: int) -> str:
     base = f"http://127.0.0.1:{pages}"
     return "\n".join([
         "", "  The demo floor is running (TRAINING: no real money).", "",
+        f"    sign in      {base}/sign-in   as {', '.join(person.id for person, _ in STAFF)}",
+        f"                 all with the secret {SECRET}   (anna verifies, ben pays)", "",
         f"    floor page   {base}/",
         f"    sign pages   {base}/sign/PG-01   {base}/sign/PG-02   {base}/sign/PG-03",
         f"    metrics      {base}/metrics",

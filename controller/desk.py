@@ -7,11 +7,12 @@ rules are in the room that ``RULES`` names; they check everything before they ch
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from controller import award_acts, config_acts, corrections, day_acts, meter_acts, slip_acts, table_acts
+from controller import alarm_acts, award_acts, config_acts, corrections, day_acts, meter_acts, slip_acts, table_acts
 from controller.acts import KINDS, Act, Acted, ActRefused, Why, act_body, act_from, check_people
 from controller.floor import Floor
 from controller.floor_state import canonical
 from controller.outcome import Outcome
+from controller.people_acts import PEOPLE_RULES
 
 DESK = "@desk"
 """The device of people's entries: an act's id is its boot, so that the ledger's unique key holds it (design 8)."""
@@ -19,6 +20,7 @@ DESK = "@desk"
 Rule = Callable[[Floor, Act, int], Outcome]
 
 RULES: dict[str, Rule] = {
+    **PEOPLE_RULES, **alarm_acts.ALARM_RULES,
     **award_acts.RULES, **corrections.RULES, **slip_acts.RULES, **table_acts.RULES,
     **meter_acts.RULES, **config_acts.RULES, **day_acts.RULES,
 }
@@ -53,7 +55,7 @@ def act(floor: Floor, asked: Act, at: int) -> Acted:
                              "look what has been done, then load the page again")
         return before[1]._replace(before=True)
     kind = KINDS[asked.kind]
-    check_people(asked, kind)
+    check_people(asked, kind._replace(by=floor.plan.awards.by(asked.kind) or kind.by))
     done = RULES[asked.kind](floor, asked, at)
     body = act_body(asked) | {"told": dict(done.told)}
     entry = floor.enter(

@@ -75,14 +75,14 @@ class Floor:
         self.stopped = ""
         self.awards_pending = 0
         self.meters: dict[str, Meter] = {}
+        self.known_meters: set[str] = set()
         self.tables: dict[str, Table] = {}
         self.boots: dict[tuple[str, str], Boot] = {}
         self.games: dict[str, Round] = {}
-        """Closed games of which more than the wagers is known, by ``table/game``: the latest, and those asked for."""
+        """Closed games of which more than the wagers is known, by ``table/game``."""
         self.rows: dict[str, dict[str, dict[str, Any]]] = {}
         """What people have made, by kind and key (``keep``)."""
-        self.acts: dict[str, tuple[str, Acted]] = {}
-        """By the id of an act: its content and what came of it, until it is durable or has been looked up."""
+        self.acts: dict[str, tuple[str, Acted]] = {}  # by id: its content, and what came of it
         self.entries: list[Entry] = []
         self._changes = Changes()
         self._resets: set[str] = set()
@@ -107,8 +107,10 @@ class Floor:
         A meter that is new by it is there only when people have opened it (R-44).
         """
         if self.plan_entry:
-            for name in [one.id for one in plan.meters.values() if one.book == self.book and one.id not in self.meters]:
-                self.keep("unopened", name, {"since": self.number + 1})
+            for one in plan.meters.values():
+                if one.book == self.book and one.id not in self.known_meters:
+                    self.keep("unopened", one.id, {"since": self.number + 1})
+                    self._changes.meters.add(one.id)
         self.enter("config", at, body={"document": dict(plan.document), "hash": plan.hash})
         self.plan_entry = self.number
         self.adopt(plan)
@@ -121,6 +123,7 @@ class Floor:
             if meter.book == self.book:
                 self.meters[meter.id] = known.pop(meter.id, Meter(meter))
                 self.meters[meter.id].plan = meter
+        self.known_meters |= self.meters.keys()
         self.meters |= known  # behind those of the plan: the order of the floor file is the order of settling
         for table in plan.tables.values():
             if table.book == self.book:
@@ -157,6 +160,8 @@ class Floor:
 
     def _load_row(self, row: StateRow, plans: Mapping[int, FloorPlan]) -> None:
         made = json.loads(row.body)
+        if row.kind == "meter":
+            self.known_meters.add(row.key)
         if row.kind == "meter" and row.key in self.meters:
             self.meters[row.key] = meter_from(self.plan.meters[row.key], made)
         elif row.kind == "table" and row.key in self.tables:
@@ -430,6 +435,10 @@ class Floor:
         if meters or "waiting" in self.rows.get("config", {}):
             self.keep("config", "waiting", {"document": dict(document), "meters": meters} if meters else None)
 
+    def note_resets(self, meters: set[str]) -> None:
+        """These meters were reset, or have ended: what waits for it acts with the entry made next."""
+        self._resets |= meters if "config" in self.rows else set()
+
     def follow_resets(self, at: int) -> None:
         """Meters were reset by 100% awards of games that are over: what waited for it acts from here on (R-34)."""
         resets, self._resets = self._resets, set()
@@ -467,8 +476,8 @@ class Floor:
         table = self.tables[found.plan.id]
         if table.open is found:
             self._changes.tables.add(found.plan.id)
-        elif "config" in self.rows:
-            self._resets |= rounds.reset_meters(found)
+        else:
+            self.note_resets(rounds.reset_meters(found))
         if waiting_before is not None:
             self.awards_pending += award.waiting(found) - waiting_before
             self._changes.book = True

@@ -137,6 +137,10 @@ class Round:
     """Seats (0: all) whose wager people could not prove: an award there needs the third release."""
     hands: dict[tuple[int, str], list[str]] = field(default_factory=dict)
     """By place: who corrected its wager."""
+    was_hit: bool = False
+    """Whether a hit has ever stood: from then on its wagers stand."""
+    agreed: bool = False
+    """Whether a chip count has ever agreed with its wagers: from then on they stand."""
     entries: list[int] = field(default_factory=list)
     """The entries of its hits and of all that people did about it."""
     past: list[dict[str, Any]] = field(default_factory=list)
@@ -150,7 +154,12 @@ class Round:
     @property
     def told(self) -> bool:
         """Whether more than its wagers is known of it: then the ledger has an award row for it."""
-        return bool(self.hits or self.cases or self.past or self.doubted or self.hands)
+        return bool(self.hits or self.was_hit or self.doubted or self.hands)
+
+    @property
+    def paid(self) -> bool:
+        """Whether people have paid an award of it: later hits are settled apart (design section 4)."""
+        return any(case.state in ("paid", "paid-in-error") for case in self.cases.values())
 
 
 @dataclass(slots=True)
@@ -255,6 +264,8 @@ def round_row(found: Round) -> dict[str, Any]:
         "hits": [[*standing.hit, standing.shares] for standing in found.hits.values()],
         "chips": found.chips,
     }
+    if found.agreed:
+        made["agreed"] = True
     if found.told or found.took or found.state != "open":
         made["since"] = {
             "cases": [[*place, case.state, case.steps, case.touched] for place, case in found.cases.items()],
@@ -265,6 +276,7 @@ def round_row(found: Round) -> dict[str, Any]:
             "past": found.past,
             "state": found.state,
             "took": found.took,
+            "was_hit": found.was_hit,
         }
     return made
 
@@ -289,6 +301,8 @@ def round_from(made: dict[str, Any], plan: TablePlan) -> Round:
         list(since.get("took", ())),
         list(since.get("doubted", ())),
         {(seat, spot): people for seat, spot, people in since.get("hands", ())},
+        since.get("was_hit", False),
+        made.get("agreed", False),
         list(since.get("entries", ())),
         list(since.get("past", ())),
     )

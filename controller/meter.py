@@ -60,7 +60,7 @@ def settle(plan: MeterPlan, before: Amounts, shares: Sequence[int]) -> Settlemen
             awards[claim] = each + (1 if place < odd else 0)
         meter, seeded = _reset(plan, meter._replace(display=meter.display - whole * MICROCENTS_PER_CENT))
         house += seeded
-    if plan.below_seed is BelowSeed.TOP_UP:
+    if shares and plan.below_seed is BelowSeed.TOP_UP:
         meter, seeded = _raise(meter, max(0, plan.seed_cents * MICROCENTS_PER_CENT - meter.display))
         house += seeded
     return Settlement(tuple(awards), meter, house)

@@ -84,9 +84,10 @@ def adjust(floor: Floor, act: Act, at: int) -> Outcome:
 
 
 def _refuse_beyond_limit(meter: Meter, display: int) -> None:
+    """Nothing is put above a limit by hand (R-40, D11)."""
     limit = meter.plan.limit_cents
     if limit is not None and display > limit * MICROCENTS_PER_CENT:
-        raise ActRefused(Why.NOT_NOW, f"the meter's limit is {format_cents(limit)}", "raise it by less (R-40)")
+        raise ActRefused(Why.NOT_NOW, f"the meter's limit is {format_cents(limit)}", "raise it by less")
     if display > ACCOUNT_MICROCENTS_MAX:
         raise ActRefused(Why.NOT_NOW, "the meter cannot hold so much", "raise it by less")
 
@@ -118,7 +119,7 @@ def transfer(floor: Floor, act: Act, at: int) -> Outcome:
     laid = lay(target.plan, target.amounts(), above, reserve)
     laid = laid._replace(overflow=laid.overflow + overflow)
     if max(laid) > ACCOUNT_MICROCENTS_MAX:
-        raise ActRefused(Why.NOT_NOW, f"{target.plan.id} cannot hold so much", "choose another one (R-42)")
+        raise ActRefused(Why.NOT_NOW, f"{target.plan.id} cannot hold so much", "choose another one")
     before = [amounts(source), amounts(target)]
     whole = above + reserve + overflow
     was = target.amounts()
@@ -172,6 +173,7 @@ def retire(floor: Floor, act: Act, at: int) -> Outcome:
     before = amounts(meter)
     postings = post(meter, (("display", -meter.display), ("house", meter.display)))
     floor.keep("retiring", name, None)
+    floor.note_resets({name})
     floor.keep("retired", name, {"at": at})
     more = {"notice_day": announced["notice"]}
     if before["display"]:
@@ -185,7 +187,7 @@ def reserve_to_house(floor: Floor, act: Act, at: int) -> Outcome:
     _allowed(meter.plan.reserve_to_house, "next-jackpot money is not taken by the house here")
     move = act.fields["by_amount"] * MICROCENTS_PER_CENT
     if not 0 < move <= meter.reserve:
-        raise ActRefused(Why.NOT_NOW, f"the reserve holds {format_microcents(meter.reserve)}", "take no more than that")
+        raise ActRefused(Why.NOT_NOW, f"the next-jackpot money is {format_microcents(meter.reserve)}", "take no more")
     before = amounts(meter)
     postings = post(meter, (("reserve", -move), ("house", move)))
     return _done(floor, [meter], [before], postings, _owe_notice(floor, meter, move, "reserve-to-house", at))
@@ -213,7 +215,7 @@ def send_notice(floor: Floor, act: Act, at: int) -> Outcome:
     """The regulator has been told of a lowering."""
     number = str(act.fields["notice"])
     owed = floor.rows.get("notice-due", {}).get(number)
-    if owed is None:
+    if owed is None or owed["meter"] != act.fields["meter"]:
         raise ActRefused(Why.NOT_FOUND, f"there is no notice due of entry {number}", "look at the list of notices")
     floor.keep("notice-due", number, None)
     return Outcome({"late": at > owed["due"], **owed})
@@ -250,6 +252,8 @@ def accept_opening(floor: Floor, act: Act, _at: int) -> Outcome:
     meter, entered = meter_of(floor, name), floor.rows.get("opening", {}).get(name)
     if entered is None:
         raise ActRefused(Why.NOT_FOUND, f"no opening of {name} is entered", "enter it first")
+    if act.fields["base"] != entered["base"]:
+        raise ActRefused(Why.NOT_NOW, f"the base entered is {format_cents(entered['base'])}", "look at it again")
     if act.by.id == entered["by"][0]:
         raise ActRefused(Why.SAME_PERSON, f"{act.by.id} has entered it", "let another person accept it")
     if act.by.department == entered["by"][2]:

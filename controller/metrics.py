@@ -5,7 +5,7 @@ list, so the number of series is bounded.
 """
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -17,6 +17,7 @@ from prometheus_client.metrics_core import (
     Metric,
 )
 
+from controller.alarm_kinds import ALARMS
 from controller.money import whole_cents
 from controller.refusal import Refusal
 from controller.snapshot import LineState, MeterView, Snapshot
@@ -61,6 +62,11 @@ class Stats:
     refusals: dict[str, int] = field(default_factory=lambda: {reason.value: 0 for reason in Refusal})
     ledger_bytes: int = 0
     wal_bytes: int = 0
+    alarms_raised: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(ALARMS, 0))
+    alarms_waiting: Mapping[str, int] = field(default_factory=lambda: dict.fromkeys(ALARMS, 0))
+    """By kind: times raised since the start, and how many nobody has acknowledged now."""
+    alarms_told: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By way out (mail, webhook): steps sent, failed and left out."""
     log_suppressed: int = 0
     """Log lines left out because their like had just been written."""
 
@@ -84,6 +90,7 @@ class FloorCollector:
         yield from _lines(snapshot)
         yield from _book(snapshot)
         yield from _writer(stats)
+        yield from _alarms(stats)
 
 
 def exposition(collector: FloorCollector) -> bytes:
@@ -182,6 +189,21 @@ def _writer(stats: Stats) -> Iterator[Metric]:
     for reason, number in stats.refusals.items():
         refusals.add_metric([reason], number)
     yield refusals
+
+
+def _alarms(stats: Stats) -> Iterator[Metric]:
+    raised = CounterMetricFamily("meterd_alarms_raised", "Times that an alarm was raised.", labels=["alarm"])
+    waiting = GaugeMetricFamily("meterd_alarms_waiting", "Alarms that nobody has acknowledged.", labels=["alarm"])
+    for kind in ALARMS:
+        raised.add_metric([kind], stats.alarms_raised.get(kind, 0))
+        waiting.add_metric([kind], stats.alarms_waiting.get(kind, 0))
+    told = CounterMetricFamily("meterd_alarms_told", "Alarm steps told outside.", labels=["way", "result"])
+    for way, counts in stats.alarms_told.items():
+        for result, number in counts.items():
+            told.add_metric([way, result], number)
+    yield raised
+    yield waiting
+    yield told
 
 
 def _histogram(name: str, text: str, counted: Histogram, decimals: int) -> HistogramMetricFamily:

@@ -33,7 +33,8 @@ def look(path: Path, version: str, at: int) -> Snapshot:
     return Snapshot(
         plan=plan, at=at, started_at=at, version=version, entries=board.entries, meters=board.meters,
         tables=board.tables, awards=board.awards, envy=board.envy, pending_awards=board.awards_pending,
-        waiting=board.waiting, notes=board.notes, stopped=next((why for why in board.stopped.values() if why), ""), ready=False)
+        waiting=board.waiting, notes=board.notes,
+        stopped=next((why for why in board.stopped.values() if why), ""), ready=False)
 
 
 def put_right(path: Path, program: str, began: str, change: Callable[[Floor], bool]) -> list[int]:

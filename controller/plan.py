@@ -162,6 +162,10 @@ class AwardRules:
     release: frozenset[Role] = RELEASE_ROLES
     """Who may verify, pay and release."""
 
+    def by(self, kind: str) -> frozenset[Role] | None:
+        """Who may do a kind of act, where the configuration says so; None: the table of acts decides."""
+        return {"award-verified": self.verify, "award-paid": self.pay, "award-released": self.release}.get(kind)
+
 
 @dataclass(frozen=True, slots=True)
 class FloorPlan:
@@ -186,9 +190,13 @@ class FloorPlan:
         """The books in the order of their first meter."""
         return tuple(dict.fromkeys(meter.book for meter in self.meters.values()))
 
+    def local(self, at: int) -> datetime:
+        """A time in UTC microseconds by the floor's wall clock."""
+        return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)).astimezone(self.timezone)
+
     def gaming_day(self, at: int) -> date:
         """The gaming day of a time in UTC microseconds: a day begins at ``gaming_day_start`` by the wall clock."""
-        local = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)).astimezone(self.timezone)
+        local = self.local(at)
         day = local.date()
         return day if local.time() >= self.gaming_day_start else day - timedelta(days=1)
 

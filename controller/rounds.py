@@ -181,6 +181,7 @@ def _members(made: Mapping[str, Any]) -> str:
 def count(open_round: Round, message: Count) -> Done:
     """The dealer's chip count; a difference is an alarm, and changes no wager."""
     open_round.chips = message.chips
+    open_round.agreed = open_round.agreed or message.chips == len(open_round.wagers)
     added: dict[str, int] = {"accepted": len(open_round.wagers)}
     if message.chips != added["accepted"]:
         added["difference"] = message.chips - added["accepted"]
@@ -229,6 +230,8 @@ def restand(
     """
     postings: list[Posting] = []
     left = [found.hits.pop(place) for place in gone]
+    found.was_hit = found.was_hit or bool(new)
+    found.lines = {line: state for line, state in found.lines.items() if line[:2] not in gone}
     for standing in left:
         _count_hit(meters, found, standing.hit, -1)
     for hit in new:
@@ -242,7 +245,9 @@ def restand(
             if settled[meter.plan.id]["apart"]:
                 apart.append(meter.plan.id)
     for hit in new:
-        if not hit.envy_only:
+        if hit.envy_only and touched_by:
+            found.hands[hit.seat, hit.spot] = [*found.hands.get((hit.seat, hit.spot), ()), *touched_by]
+        elif not hit.envy_only:
             hands = [*touched_by, *found.hands.get((hit.seat, hit.spot), ())]
             found.cases[hit.seat, hit.spot] = open_case(found, hit, envy_of(found, hit), hands, at)
     standing_now = {"awards": awards(found), "envy": envy(found)}
@@ -292,7 +297,7 @@ def _settle_meter(
     kept = meter.kept.get(found.key)
     if kept is None:
         # Kept no more, although the round has taken: somebody else has taken since it was closed.
-        kept = Kept(meter.amounts(), apart=name in found.took)
+        kept = Kept(meter.amounts(), apart=name in found.took or found.paid, closed=found.state != "open")
         if not kept.apart:
             meter.kept[found.key] = kept
     if name not in found.took:
@@ -308,7 +313,8 @@ def _settle_meter(
     result = settle(meter.plan, start, [share for _, _, share in claims])
     after = result.after if kept.apart else lay(meter.plan, result.after, kept.since_rate, kept.since_reserve)
     house = result.house if kept.apart else result.house - kept.house
-    if left and not new and after.display < before.display:  # a withdrawal never lowers a display (design section 4)
+    falls = after.display < before.display and not any(_part(found.plan, hit, name) for hit in new)
+    if falls:  # a withdrawal never lowers a display (design section 4)
         house += before.display - after.display
         after = after._replace(display=before.display)
     awarded = -freed

@@ -71,7 +71,7 @@ async def serve(plan: FloorPlan, wiring: Wiring, config: Path) -> None:
     try:
         again, hung = True, False
         while again:
-            again, hung = await _serve_once(*_in_force(plan, wiring, config, path), path)
+            again, hung = await _serve_once(*_in_force(plan, wiring, config, path), path, config)
         # A writer that hangs keeps its connection and the ledger's lock until the process is gone.
         if not hung:
             held.close()
@@ -99,7 +99,7 @@ def _in_force(plan: FloorPlan, wiring: Wiring, config: Path, path: Path) -> tupl
         reader.close()
 
 
-async def _serve_once(plan: FloorPlan, wiring: Wiring, path: Path) -> tuple[bool, bool]:
+async def _serve_once(plan: FloorPlan, wiring: Wiring, path: Path, config: Path) -> tuple[bool, bool]:
     """One daemon's life: whether it is to begin again with another configuration, and whether its writer hangs."""
     floors, board, reader, writer = open_books(plan, path)
     stats = Stats()
@@ -113,7 +113,7 @@ async def _serve_once(plan: FloorPlan, wiring: Wiring, path: Path) -> tuple[bool
         if reader.config_entry(book)[1]["hash"] != plan.hash:
             books.enter(book, lambda one, at: one.configure(plan, at))
             _log.info("book %s: the configuration has changed; it is entry %d", book, floor.number)
-    daemon = Daemon(plan, wiring, books, board, reader, stats, merge)
+    daemon = Daemon(plan, wiring, books, board, reader, stats, merge, config)
     changed.append(daemon)
     loop = asyncio.get_running_loop()
     for signal_number in (signal.SIGTERM, signal.SIGINT):

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from controller.history import NOWHERE, History
 from controller.not_live import alpha_line
 from controller.plan import FloorPlan
 from controller.sign import Shown, alpha_texts, meter_topics, show
@@ -22,10 +23,11 @@ class Signs:
     """All signs. ``publish(meter, payload)`` tells a retained topic; False when the line is down."""
 
     def __init__(
-        self, plan: FloorPlan, wiring: Wiring, clock: Callable[[], int], publish: Callable[[str, bytes], bool]
+        self, plan: FloorPlan, wiring: Wiring, clock: Callable[[], int], publish: Callable[[str, bytes], bool],
+        history: History = NOWHERE,
     ) -> None:
         self._plans = {sign.id: sign for sign in wiring.signs}
-        self._publish = publish
+        self._publish, self._history = publish, history
         self.shown: dict[str, Shown] = {}
         self._lines: dict[str, AlphaLine] = {}
         for sign in wiring.signs:
@@ -75,9 +77,12 @@ class Signs:
             made = show(sign, snapshot, now, before if sign.kind is SignKind.PAGE else None)
             changed |= before is None or _content(before) != _content(made)
             self.shown[name] = made
+            self._history.sign(now, made)
             line = self._lines.get(name)
             if line is not None:
                 line.show(*alpha_texts(made))
+        for name, line in self._lines.items():
+            self._history.sign_line(name, line.health.up, line.health.told)
         for sign in self._topics:
             shown = self.shown.get(sign.id) or show(sign, snapshot, now, None)
             self._tell_topics(sign.id, meter_topics(shown), now)
@@ -86,10 +91,11 @@ class Signs:
     def _tell_topics(self, sign: str, topics: Mapping[str, bytes], now: int) -> None:
         for meter, payload in topics.items():
             key = (sign, meter)
-            what = payload.split(b'"at"', 1)[0] + payload.split(b'"valid_s"', 1)[-1]
+            what = payload.split(b'"at"', 1)[0] + b'"valid_s"' + payload.split(b'"valid_s"', 1)[-1]
             due = now - self._told_at.get(key, 0) >= TOPIC_EVERY_US
             if (due or what != self._told.get(key)) and self._publish(meter, payload):
                 self._told[key], self._told_at[key] = what, now
+                self._history.sign_line(f"{sign}/{meter}", True, what.decode())
 
     def health(self) -> dict[str, SignHealth]:
         """Whether each sign is told what it should show."""

@@ -11,6 +11,7 @@ from controller.floor import Floor
 from controller.outcome import Outcome
 
 SERIES = "series"
+COPIES_MAX = 99
 
 
 def next_number(floor: Floor) -> int:
@@ -25,6 +26,8 @@ def print_slip(floor: Floor, act: Act, at: int) -> Outcome:
     if steps is None:
         raise ActRefused(Why.NOT_FOUND, f"seat {place[0]} has no award in game {found.game}", "check seat and game")
     printed = [step for step in steps if step["step"] == "slip"]
+    if len(printed) >= COPIES_MAX:
+        raise ActRefused(Why.NOT_NOW, f"this slip was printed {COPIES_MAX} times", "find a copy of it")
     number = printed[0]["number"] if printed else next_number(floor)
     if not printed:
         floor.keep("slip", SERIES, {"next": number + 1})

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from controller import losses
 from controller.board import Board, held_words, loss_words
 from controller.books import Books, held_of
+from controller.history import NOWHERE, History
 from controller.intake import NotTaken
 from controller.layout import layout_of
 from controller.metrics import Stats
@@ -54,8 +55,10 @@ class Wire:
 class Unit:
     """One table unit. All methods belong to the event loop's thread; times are seconds of the daemon's timer."""
 
-    def __init__(self, table: TablePlan, books: Books, board: Board, timer: Callable[[], float]) -> None:
+    def __init__(self, table: TablePlan, books: Books, board: Board, timer: Callable[[], float],
+                 history: History = NOWHERE) -> None:
         self.table, self._books, self._board, self._timer = table, books, board, timer
+        self._history = history
         self.session = Session(table.device)
         self.wire: Wire | None = None
         self.heard_at = 0
@@ -86,13 +89,17 @@ class Unit:
             wire.send(asked)
         if isinstance(message, Hello):
             if not retained:
+                self._history.unit(self.table.id, message)
                 self._hello(message)
         elif isinstance(message, Heard):
             self._books.hear(message.device, message.boot)
         elif isinstance(message, Heartbeat):
+            self._history.bets(self.table.id, message.bets)
             self._heartbeat(message)
-        elif not self._books.take(message, self.answer):
-            self.counts["dropped"] += 1
+        else:
+            self._history.key(self.table.id, message)
+            if not self._books.take(message, self.answer):
+                self.counts["dropped"] += 1
 
     def _hello(self, hello: Hello) -> None:
         device, book = self.table.device, self.table.book
@@ -201,7 +208,9 @@ class Unit:
         fault = self._timer() < self._fault_until
         lit = (yes, fault, self.session.bets, self._board.tables[self.table.id].open_game)
         if lit != self._told_lamps and not self._between_games():
-            self.session.outbox.lamps(self._lamps(yes, fault))
+            lamps = self._lamps(yes, fault)
+            self.session.outbox.lamps(lamps)
+            self._history.lamps(self.table.id, lamps)
             self._told_lamps = lit
         self.answered = False
         self.flush()

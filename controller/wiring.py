@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from controller.alarm_plan import AlarmPlan
+
 PRIVATE_NETWORKS = ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "fc00::/7", "fe80::/10")
 """The networks that are not remote where a configuration names none."""
 
@@ -91,6 +93,10 @@ class SignPlan:
     """Alpha signs: end frames with ETX and a checksum (protocols/alpha-sign.md section 2)."""
 
 
+QUIET = AlarmPlan()
+"""Alarms that are told on the pages and to the broker only."""
+
+
 @dataclass(frozen=True, slots=True)
 class Wiring:
     """Everything of the configuration that is not money."""
@@ -100,3 +106,4 @@ class Wiring:
     mqtt: MqttPlan | None
     web: WebPlan | None
     signs: tuple[SignPlan, ...]
+    alarms: AlarmPlan = QUIET

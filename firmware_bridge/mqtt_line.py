@@ -150,6 +150,10 @@ class MqttLine:
         """The retained message of a meter, for signs; False as for ``send``."""
         return self._publish(f"{self._base}/meter/{meter}", payload, retain=True)
 
+    def tell_alarm(self, topic: str, payload: bytes, retain: bool) -> bool:
+        """A message under the site's ``alarm`` or ``alarms`` topic; False as for ``send``."""
+        return self._publish(f"{self._base}/{topic}", payload, retain=retain)
+
     def _publish(self, topic: str, payload: bytes, *, retain: bool) -> bool:
         # aiomqtt's own publish waits for the broker; paho's queues, bounded, and never blocks.
         if self._client is not None and self.up:

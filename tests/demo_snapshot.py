@@ -257,6 +257,7 @@ def busy_snapshot(environment: Environment = Environment.TEST, name: str = "Demo
         awards=(won, small_award("PG-01", 408, 4, NOW - 400 * SECOND)),
         envy=tuple(EnvyView("PG-02", 229, seat, 75_000) for seat in (1, 4, 6)),
         pending_awards=2,
+        waiting=(small_award("PG-01", 408, 4, NOW - 400 * SECOND), won),
         notes=notes(),
         devices=frozen(devices),
         signs=frozen(signs),

@@ -169,11 +169,11 @@ def test_a_new_meter_is_not_playable_until_its_opening_is_entered_and_accepted()
     """R-38, R-43, R-44."""
     desk = new_meter()
     assert desk.lock(1, 3, table="PG-02").reason == "meter-not-open"
-    assert desk.refused("opening-accepted", DORA, meter="pg-new") is Why.NOT_FOUND
+    assert desk.refused("opening-accepted", DORA, meter="pg-new", base="$12,000.00") is Why.NOT_FOUND
     desk.act("opening-entered", CARL, meter="pg-new", base="$12,000.00", brought="$2,000.00", source="the old link",
              approval="2026-117")
-    assert desk.refused("opening-accepted", CARL, meter="pg-new") is Why.SAME_PERSON
-    desk.act("opening-accepted", DORA, meter="pg-new")
+    assert desk.refused("opening-accepted", CARL, meter="pg-new", base="$12,000.00") is Why.SAME_PERSON
+    desk.act("opening-accepted", DORA, meter="pg-new", base="$12,000.00")
     assert desk.accounts("pg-new")["display"] == 1_200_000_000_000
     assert desk.lock(2, 3, table="PG-02").result == "posted"
 

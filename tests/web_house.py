@@ -43,6 +43,9 @@ class House:
                 self._changed = asyncio.Event()
             await self._changed.wait()
 
+    def alarms(self) -> Sequence[Any]:
+        return ()
+
     def sign_shown(self, sign: str) -> Shown | None:
         plan = next((plan for plan in self.wiring.signs if plan.id == sign), None)
         if plan is None:

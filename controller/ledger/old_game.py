@@ -76,4 +76,7 @@ def _follow(connection: Connection, book: str, table: str, game: int, number: in
         if kind == "void":
             made["since"]["state"] = "void"
         else:
-            made["chips"] = json.loads(body)["message"]["chips"]
+            counted = json.loads(body)
+            made["chips"] = counted["message"]["chips"]
+            if "difference" not in counted:
+                made["agreed"] = True

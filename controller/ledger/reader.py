@@ -186,10 +186,10 @@ class Reader:
             text = content(read_back(asked.device, asked.boot, asked.seq, made["message"]))
             return Recalled(known, text, made.get("reason", ""), row[0])
 
-    def recall_act(self, book: str, act_id: str) -> tuple[str, dict[str, Any], int] | None:
-        """An act by its id: its kind, body and entry; None when it was never done in this book."""
+    def recall_act(self, act_id: str) -> tuple[str, dict[str, Any], int] | None:
+        """An act by its id: its kind, body and entry; None when it was never done in any book."""
         query = select(entry.c.kind, entry.c.body, entry.c.number).where(
-            entry.c.book == book, entry.c.device == desk.DESK, entry.c.boot == act_id, entry.c.seq == 1)
+            entry.c.device == desk.DESK, entry.c.boot == act_id, entry.c.seq == 1)
         with self._connected() as connection:
             row = connection.execute(query).one_or_none()
             return None if row is None else (row[0], json.loads(row[1]), row[2])

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, func, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from controller import desk, losses
+from controller import desk, drift, losses
 from controller.acts import ActRefused, act_from
+from controller.alarms import enter_again
 from controller.config import build
 from controller.floor import Floor
 from controller.floor_state import ACCOUNTS, StateRow, canonical, read_back
@@ -331,6 +332,10 @@ class _Replay:
             floor.stop(body["reason"], entry.at)
         elif entry.kind == "clear":
             floor.clear(body["reason"], entry.at)
+        elif entry.kind == "alarm":
+            enter_again(floor, body, entry.table, entry.at)
+        elif entry.kind == drift.ENTRY:
+            drift.begin(floor, entry.at)
         elif entry.device == desk.DESK or entry.kind == "act-refused":
             self._act(floor, entry, body)
         else:

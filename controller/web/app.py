@@ -16,12 +16,21 @@ from starlette.exceptions import HTTPException as RoutingError
 from controller.metrics import FloorCollector, exposition
 from controller.plan import Environment
 from controller.snapshot import Snapshot
+from controller.vault import Vault
 from controller.web import models
+from controller.web.alarm_banner import make_banner
+from controller.web.alarm_page import alarm_routes
 from controller.web.api import api_routes, health_routes, missing
+from controller.web.award_pages import award_routes
+from controller.web.config_pages import config_routes
 from controller.web.events import EventStream, Feed, Streams
 from controller.web.floor_page import FloorPage, clock_of
 from controller.web.headers import SecurityHeaders
+from controller.web.meter_pages import meter_routes
 from controller.web.paytable_page import paytable_routes
+from controller.web.people_page import mount_people
+from controller.web.report_pages import report_routes
+from controller.web.sessions import maybe_signed_in, page_values
 from controller.web.source import Source
 from controller.web.templates import make_templates
 
@@ -34,8 +43,11 @@ _REMEDIES = {
 }
 
 
-def create_app(source: Source) -> FastAPI:
-    """The application over ``source``; serve it with ``controller.web.serve.Server``."""
+def create_app(source: Source, vault: Vault | None = None) -> FastAPI:
+    """The application over ``source``; serve it with ``controller.web.serve.Server``.
+
+    Without a ``vault`` nobody can sign in: the floor page, signs, API and metrics stay readable.
+    """
     app = FastAPI(
         title="Progressive meter controller",
         version=source.snapshot().version,
@@ -48,11 +60,22 @@ def create_app(source: Source) -> FastAPI:
     app.include_router(api_routes(source))
     app.include_router(health_routes(source))
     app.include_router(paytable_routes(source, templates))
+    app.include_router(alarm_routes(source, templates))
     _metrics(app, source)
     _static(app)
     _pages(app, source, templates)
     _errors(app, source, templates)
+    if vault is not None:
+        _desk(app, source, templates, vault)
     return app
+
+
+def _desk(app: FastAPI, source: Source, templates: Templates, vault: Vault) -> None:
+    """What people sign in for: the pages and doors of every act. The daemon is a source of all of them."""
+    desk: Any = source
+    mount_people(app, desk, templates, vault)
+    for routes in (award_routes, meter_routes, config_routes, report_routes):
+        app.include_router(routes(desk, templates))
 
 
 def _environment(snapshot: Snapshot) -> str:
@@ -67,6 +90,12 @@ def _edition(snapshot: Snapshot) -> str:
 def _pages(app: FastAPI, source: Source, templates: Templates) -> None:
     floor = FloorPage(templates)
 
+    def floor_parts() -> dict[str, str]:
+        snapshot = source.snapshot()
+        banner = templates.get_template("part_alarms.html").render(
+            banner=make_banner(source.alarms(), None, str), clock=clock_of(snapshot), csrf="", back="/")
+        return {"alarms": banner, **floor.parts(snapshot)}
+
     def sign_parts(sign: str) -> dict[str, str]:
         shown = source.sign_shown(sign)
         return {} if shown is None else {"sign": templates.get_template("part_sign.html").render(shown=shown)}
@@ -76,7 +105,7 @@ def _pages(app: FastAPI, source: Source, templates: Templates) -> None:
         return clock_of(snapshot).text(snapshot.at)
 
     edition = _edition(source.snapshot())
-    floor_feed = Feed(source, lambda: floor.parts(source.snapshot()), clock, edition)
+    floor_feed = Feed(source, floor_parts, clock, edition)
     sign_feeds = {
         sign.id: Feed(source, lambda id=sign.id: sign_parts(id), clock, edition)  # type: ignore[misc]
         for sign in source.wiring.signs
@@ -85,8 +114,12 @@ def _pages(app: FastAPI, source: Source, templates: Templates) -> None:
     app.state.streams = streams
 
     @app.get("/", include_in_schema=False)
-    async def floor_page() -> HTMLResponse:
+    async def floor_page(request: Request) -> HTMLResponse:
         snapshot = source.snapshot()
+        desk = {}
+        if getattr(request.app.state, "sign_ins", None) is not None:
+            values = page_values(request, await maybe_signed_in(request))
+            desk = {name: values[name] for name in ("signed", "flash", "path")}
         shown = {
             "stream": "/events/floor",
             "edition": edition,
@@ -94,11 +127,11 @@ def _pages(app: FastAPI, source: Source, templates: Templates) -> None:
             "plan": snapshot.plan,
             "version": snapshot.version,
             "clock": clock(),
-            "parts": floor.parts(snapshot),
+            "parts": floor_parts(),
             "meters": list(snapshot.meters),
             "tables": list(snapshot.tables),
         }
-        return HTMLResponse(templates.get_template("floor.html").render(**shown))
+        return HTMLResponse(templates.get_template("floor.html").render(**shown, **desk))
 
     @app.get("/sign/{sign}", include_in_schema=False)
     async def sign_page(sign: str) -> HTMLResponse:

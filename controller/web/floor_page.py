@@ -145,7 +145,7 @@ def _card(table: TableView, device: DeviceView | None) -> TableCard:
 
 def _awards(snapshot: Snapshot) -> dict[str, Any]:
     names = {meter.plan.id: meter.plan.name for meter in snapshot.meters.values()}
-    return {"awards": snapshot.awards[:AWARDS_MAX], "pending": snapshot.pending_awards, "names": names}
+    return {"awards": snapshot.waiting[: -AWARDS_MAX - 1 : -1], "pending": snapshot.pending_awards, "names": names}
 
 
 def _wins(snapshot: Snapshot) -> Iterable[WinLine]:

@@ -81,12 +81,14 @@ class Award(BaseModel):
     fixed: str
     returned: str
     total: str
+    state: str
+    """pending, verified, released, paid, paid-by-dealer, refused, withdrawn or paid-in-error."""
     entry: int
     at: str
 
 
 class Awards(BaseModel):
-    """Pending awards: how many there are, and the newest of them."""
+    """The awards that wait for people: how many there are, and the newest of them."""
 
     pending: int
     awards: list[Award]
@@ -366,6 +368,7 @@ def award(view: AwardView) -> Award:
         fixed=dollars(view.fixed_cents),
         returned=dollars(view.returned_cents),
         total=dollars(view.total_cents),
+        state=view.state,
         entry=view.entry,
         at=utc(view.at),
     )
@@ -373,7 +376,7 @@ def award(view: AwardView) -> Award:
 
 def awards(snapshot: Snapshot) -> Awards:
     """The pending awards of a snapshot."""
-    return Awards(pending=snapshot.pending_awards, awards=[award(view) for view in snapshot.awards])
+    return Awards(pending=snapshot.pending_awards, awards=[award(view) for view in snapshot.waiting[: -51 : -1]])
 
 
 def _game(view: GameView) -> Game:

@@ -3,7 +3,10 @@
 import asyncio
 import contextlib
 import socket
+import ssl
 from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
 
 import uvicorn
 from fastapi import FastAPI
@@ -38,10 +41,26 @@ class Connection(H11Protocol):
             self.transport.abort()
 
 
-class Server(uvicorn.Server):
-    """Serve on a listening socket until ``should_exit``; signals stay the daemon's own."""
+class TlsFiles(NamedTuple):
+    """A certificate (with its chain) and its key, as PEM files."""
 
-    def __init__(self, app: FastAPI):
+    cert: Path
+    key: Path
+
+    def check(self) -> None:
+        """Raise OSError, naming the file, unless the two are there, can be read, and belong together."""
+        for path in self:
+            path.open("rb").close()
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.cert, self.key, password=lambda: "")
+        except ssl.SSLError as wrong:
+            raise OSError(0, f"no certificate and key that belong together ({wrong.reason})", str(self.cert)) from wrong
+
+
+class Server(uvicorn.Server):
+    """Serve on a listening socket until ``should_exit``; signals stay the daemon's own. With ``tls``: over TLS."""
+
+    def __init__(self, app: FastAPI, tls: TlsFiles | None = None):
         super().__init__(
             uvicorn.Config(
                 app,
@@ -56,6 +75,8 @@ class Server(uvicorn.Server):
                 timeout_keep_alive=5,
                 timeout_graceful_shutdown=1,
                 h11_max_incomplete_event_size=16_384,
+                ssl_certfile=None if tls is None else tls.cert,
+                ssl_keyfile=None if tls is None else tls.key,
             )
         )
         self._app = app

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from controller.alarms import Alarm
 from controller.metrics import Stats
 from controller.sign import Shown
 from controller.snapshot import Snapshot
@@ -31,6 +32,9 @@ class Source(Protocol):
 
     def sign_shown(self, sign: str) -> Shown | None:
         """What a configured sign shows now; None before its first time, or for an unknown id."""
+
+    def alarms(self) -> Sequence[Alarm]:
+        """Every alarm that people should see, the last cleared of each kind and place too."""
 
     async def log(self, book: str, before: int | None, count: int) -> Sequence[Mapping[str, Any]]:
         """Up to ``count`` entries of a book, newest first, numbered below ``before`` (None: from the newest).

@@ -1,0 +1,262 @@
+"""``meterctl user`` and ``meterctl token``: people made and seen on the box, proposed and enabled through the daemon.
+
+On the box (``add``, ``secret``, ``list --ledger``) the daemon must not be running; two people sit there together. What
+goes through the daemon needs a token that may act (``--token-file``).
+"""
+
+import http.client
+import json
+import secrets
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from controller.acts import ActRefused
+from controller.cli_text import when
+from controller.ledger.place import file_of, ledger_url
+from controller.ledger.reader import Reader
+from controller.listing import log_entry
+from controller.offline import plan_of
+from controller.people import Person, Role
+from controller.people_acts import PEOPLE_KINDS
+from controller.people_on_box import Newcomer, begin, set_secrets
+from controller.register import Registered, everybody, registered
+from controller.sign_in import secret_fault
+
+DEFAULT_URL = "http://127.0.0.1:8688"
+_ANSWER_MAX = 1_000_000
+_ROLES = click.Choice([role.value for role in Role])
+
+_ledger = click.option("--ledger", required=True, help="path or URL of the ledger; no daemon may run on it")
+_stdin = click.option("--secret-stdin", is_flag=True, help="read one secret a line from standard input: for scripts")
+
+
+def clock() -> int:
+    """UTC microseconds."""
+    return time.time_ns() // 1_000
+
+
+def _path(ledger: str) -> Path:
+    return file_of(ledger_url(ledger))
+
+
+def _fail(text: str) -> NoReturn:
+    click.echo(text, err=True)
+    sys.exit(2)
+
+
+@click.group()
+def user() -> None:
+    """People and their rights: two make the first two, later one proposes and another enables."""
+
+
+@click.group()
+def token() -> None:
+    """Tokens for scripts: made on the page of people, ended here or there."""
+
+
+# ---------------------------------------------------------------------- on the box
+
+
+@user.command()
+@_ledger
+@click.option("--person", "people", nargs=4, multiple=True, metavar="ID NAME ROLE DEPARTMENT",
+              help="given twice; asked for where it is not given")
+@_stdin
+def add(ledger: str, people: tuple[tuple[str, str, str, str], ...], secret_stdin: bool) -> None:
+    """Make the first two people together, of two departments; only while there is nobody yet."""
+    path = _path(ledger)
+    if len(people) not in (0, 2):
+        raise click.UsageError("--person: give it twice: two people are made together")
+    if _rows(path):
+        _fail("There are people already: let one propose and another enable, on the page of people.")
+    asked = list(people) or [_ask_person("First"), _ask_person("Second")]
+    two = [(_person(one[0], one[2], one[3]), one[1]) for one in asked]
+    newcomers = [Newcomer(person, name, _secret(person.id, name, secret_stdin)) for person, name in two]
+    try:
+        begin(path, "meterctl user add", newcomers, clock())
+    except ActRefused as refused:
+        _fail(f"Not done: {refused.what}; {refused.remedy}")
+    names = " and ".join(person.words() for person, _ in two)
+    click.echo(f"Made {names}. Start meterd and sign in; others are proposed by one and enabled by another.")
+
+
+@user.command()
+@_ledger
+@click.option("--person", "names", multiple=True, required=True, metavar="ID", help="given twice, of two departments")
+@_stdin
+def secret(ledger: str, names: tuple[str, ...], secret_stdin: bool) -> None:
+    """Set new secrets of two people who are both here: after a loss of people.db, or when nobody can sign in."""
+    if len(set(names)) != 2:
+        raise click.UsageError("--person: give it twice: two people of two departments set their secrets together")
+    path = _path(ledger)
+    rows = _rows(path)
+    two = [_find(rows, name) for name in names]
+    chosen = {one.person: _secret(one.person.id, one.name, secret_stdin) for one in two}
+    try:
+        set_secrets(path, "meterctl user secret", chosen, clock())
+    except ActRefused as refused:
+        _fail(f"Not done: {refused.what}; {refused.remedy}")
+    click.echo(f"New secrets of {names[0]} and {names[1]} are set. Start meterd and sign in.")
+
+
+@user.command(name="list")
+@click.option("--ledger", required=True, help="path or URL of the ledger")
+@click.option("--json", "as_json", is_flag=True, help="for machines")
+def list_people(ledger: str, as_json: bool) -> None:
+    """Everybody with role, department and state (R-104)."""
+    people = everybody(_rows(_path(ledger)))
+    if as_json:
+        click.echo(json.dumps([_told(one) for one in people], indent=2))
+        return
+    if not people:
+        click.echo("Nobody yet: make the first two with `meterctl user add`.")
+    for one in people:
+        waits = f"; proposed by {one.waiting.by.id}, waits to be enabled" if one.waiting is not None else ""
+        click.echo(f"{one.person.id:<16} {one.name:<24} {one.person.role:<14} {one.person.department:<14} "
+                   f"{one.state}{waits}")
+
+
+@user.command(name="log")
+@click.option("--ledger", required=True, help="path or URL of the ledger")
+@click.option("--count", default=50, show_default=True, type=click.IntRange(1, 500))
+@click.option("--json", "as_json", is_flag=True, help="for machines")
+def access_log(ledger: str, count: int, as_json: bool) -> None:
+    """The access log, newest first: sign-ins, refused ones, changes of people, secrets, tokens, exports (R-102)."""
+    reader = Reader(_path(ledger))
+    book = plan_of(reader).books[0]
+    found = reader.entries(book, latest=count, kinds=tuple(kind.name for kind in PEOPLE_KINDS))
+    reader.close()
+    if as_json:
+        click.echo(json.dumps([log_entry(entry) for entry in found], indent=2))
+        return
+    for entry in found:
+        body = json.loads(entry.body)
+        said = ", ".join(f"{name} {value}" for name, value in body["fields"].items() if name != "print")
+        second = f" and {body['second'][0]}" if body.get("second") else ""
+        click.echo(f"{entry.number:>9}  {when(entry.at)}  {entry.kind:<22} {body['by'][0]}{second}  {said}")
+
+
+def _told(one: Registered) -> dict[str, Any]:
+    return {"id": one.person.id, "name": one.name, "role": one.person.role.value, "state": one.state,
+            "department": one.person.department, "since": one.since, "secret_at": one.secret_at,
+            "waiting": one.waiting is not None}
+
+
+def _rows(path: Path) -> dict[str, dict[str, Any]]:
+    """The register as the ledger has it."""
+    reader = Reader(path)
+    rows = reader.states(plan_of(reader).books[0], "person")
+    reader.close()
+    made = {row.key: json.loads(row.body) for row in rows}
+    return {name: body for name, body in made.items() if body is not None}
+
+
+def _find(rows: dict[str, dict[str, Any]], name: str) -> Registered:
+    found = registered(rows, name)
+    if found is None:
+        _fail(f"nobody has the sign-in name {name!r}; look at `meterctl user list`")
+    return found
+
+
+def _ask_person(which: str) -> tuple[str, str, str, str]:
+    return (
+        click.prompt(f"{which} person: sign-in name"), click.prompt("  name"),
+        click.prompt("  role", type=_ROLES), click.prompt("  department"))
+
+
+def _person(name: str, role: str, department: str) -> Person:
+    try:
+        return Person(name, Role(role), department)
+    except ValueError as wrong:
+        raise click.UsageError(f"{role}: no role; choose one of {', '.join(role.value for role in Role)}") from wrong
+
+
+def _secret(person: str, name: str, from_stdin: bool) -> str:
+    """A new secret, typed unseen and twice, or a line of standard input; never an argument (CF-06)."""
+    if from_stdin:
+        given = sys.stdin.readline().rstrip("\r\n")
+    else:
+        given = click.prompt(f"Secret of {person}", hide_input=True, confirmation_prompt=True)
+    fault = secret_fault(given, person, name)
+    if fault:
+        _fail(f"{person}: {fault}; choose another")
+    return str(given)
+
+
+# ---------------------------------------------------------------------- through the daemon
+
+
+_url = click.option("--url", default=DEFAULT_URL, show_default=True, help="the daemon's pages")
+_token = click.option("--token-file", type=click.Path(path_type=Path), required=True,
+                      help="a file that holds a token which may act, and nothing else")
+
+
+def _send(url: str, token_file: Path, kind: str, fields: dict[str, str]) -> None:
+    """Ask the daemon for an act in the token's name."""
+    given = token_file.read_text().strip()
+    if not url.startswith(("http://", "https://")) or not given.isascii() or not given.isprintable():
+        raise click.UsageError("--url is http://host:port, and the token is one line of ASCII")
+    asked = urllib.request.Request(
+        f"{url}/api/v1/acts/{kind}", json.dumps({"id": secrets.token_hex(16), "fields": fields}).encode(),
+        {"content-type": "application/json", "authorization": f"Bearer {given}"})
+    try:
+        with urllib.request.urlopen(asked, timeout=20) as answer:
+            click.echo(json.loads(answer.read(_ANSWER_MAX))["words"])
+    except urllib.error.HTTPError as refused:
+        try:
+            said = json.loads(refused.read(_ANSWER_MAX))
+            _fail(f"Not done: {said['error']}; {said['remedy']}")
+        except (ValueError, KeyError, TypeError):
+            _fail(f"Not done: {refused.code} {refused.reason}")
+    except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError, KeyError) as wrong:
+        raise click.UsageError(f"no daemon answers at {url} ({wrong}); start it") from wrong
+
+
+@user.command()
+@_url
+@_token
+@click.argument("name")
+@click.option("--full-name", required=True)
+@click.option("--role", type=_ROLES, required=True)
+@click.option("--department", required=True)
+def propose(url: str, token_file: Path, name: str, full_name: str, role: str, department: str) -> None:
+    """Propose a person; somebody of another department enables it."""
+    _send(url, token_file, "person-proposed", {"id": name, "name": full_name, "role": role, "department": department})
+
+
+@user.command()
+@_url
+@_token
+@click.argument("name")
+@click.option("--change", is_flag=True, help="enable a change of rights instead of a new person")
+def enable(url: str, token_file: Path, name: str, change: bool) -> None:
+    """Enable what somebody of another department has proposed."""
+    _send(url, token_file, "person-change-enabled" if change else "person-enabled", {"id": name})
+
+
+@user.command()
+@_url
+@_token
+@click.argument("name")
+@click.option("--reason", required=True)
+def disable(url: str, token_file: Path, name: str, reason: str) -> None:
+    """Take all rights from a person, at once."""
+    _send(url, token_file, "person-disabled", {"id": name, "reason": reason})
+
+
+@token.command(name="end")
+@_url
+@_token
+@click.argument("name")
+@click.option("--reason", required=True)
+def end_token(url: str, token_file: Path, name: str, reason: str) -> None:
+    """End a token."""
+    _send(url, token_file, "token-ended", {"id": name, "reason": reason})
+
+

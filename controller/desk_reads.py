@@ -1,0 +1,57 @@
+"""What the desk's pages ask of the ledger, each read aside in a thread: the daemon's part of their sources."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from controller.acts import Act
+from controller.config import load
+from controller.desk_log import AwardLog, AwardsLately, TableAct, read_table_acts
+from controller.game_file import GameFile, read_game
+from controller.ledger.reader import Reader
+from controller.meter_file import MeterFile, MetersDue, read_due, read_meter, try_act
+from controller.outcome import Outcome
+from controller.plan import FloorPlan
+from controller.versions import Version, versions_of
+
+
+class DeskReads:
+    """Reads of one ledger under one plan. Every method raises LedgerError when the ledger cannot be read."""
+
+    def __init__(self, reader: Reader, plan: FloorPlan, config: Path) -> None:
+        self._reader, self._plan, self._config = reader, plan, config
+        self._awards = AwardLog(reader, plan)
+
+    async def game_file(self, table: str, game: int) -> GameFile | None:
+        """One game of a table of the plan; None when it has had none of that number."""
+        book = self._plan.tables[table].book
+        return await asyncio.to_thread(read_game, self._reader, self._plan, book, table, game)
+
+    async def awards_lately(self) -> AwardsLately:
+        """Envy that is owed, and awards that were done lately."""
+        return await asyncio.to_thread(self._awards.lately)
+
+    async def table_acts(self, table: str) -> Sequence[TableAct]:
+        """What was done about a table, newest first."""
+        return await asyncio.to_thread(read_table_acts, self._reader, self._plan, table)
+
+    async def meters_due(self) -> MetersDue:
+        """What waits for people at all meters."""
+        return await asyncio.to_thread(read_due, self._reader, self._plan)
+
+    async def meter_file(self, meter: str) -> MeterFile:
+        """The changes of a meter of the plan, and what is due."""
+        return await asyncio.to_thread(read_meter, self._reader, self._plan, meter)
+
+    async def trial(self, act: Act, at: int) -> Outcome:
+        """What an act would do to the meters as the ledger has them; raises ActRefused."""
+        return await asyncio.to_thread(try_act, self._reader, self._plan, act, at)
+
+    async def versions(self, count: int) -> Sequence[Version]:
+        """The latest configurations of the first book, newest first."""
+        return await asyncio.to_thread(versions_of, self._reader, self._plan.books[0], count)
+
+    async def file_document(self) -> Mapping[str, Any]:
+        """What the configuration file on the box says now; raises ConfigError."""
+        return (await asyncio.to_thread(load, self._config))[0].document

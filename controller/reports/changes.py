@@ -1,0 +1,72 @@
+"""Configuration changes: every key, from what to what; and changes of people's rights (R-84, R-86). Pure."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from controller.journal import Entry
+from controller.reports.reading import Reading, Scope, body_of, facts
+from controller.reports.report import Column, Report, Rows, number, when
+from controller.reports.reserve import people_of, reason_of
+
+_KINDS = frozenset((
+    "person-proposed", "person-enabled", "person-change-proposed", "person-change-enabled", "person-withdrawn",
+    "person-disabled", "people-begun", "token-made", "token-ended", "remote-opened", "remote-ended", "secret-changed",
+    "secret-set-on-box", "config-proposed", "config-withdrawn", "config-activated", "table-opened", "table-closed",
+    "opening-entered", "opening-accepted", "retirement-announced", "meter-retired"))
+_NOT_SHOWN = ("reason", "note", "print", "document")
+VALUE_MAX = 200
+
+
+def changes(reading: Reading, scope: Scope) -> Report:
+    """Each configuration of the range against the one before it, key by key."""
+    rows = Rows("Configuration", number("Entry"), when(), Column("Key"), Column("Was"), Column("Became"), Column("By"))
+    rights = Rows("What people changed: configurations, meters, tables, rights, secrets", number("Entry"), when(),
+                  Column("What"), Column("Which"), Column("Details"), Column("By"), Column("Reason"))
+    books = reading.books()
+    for book in books:
+        before: dict[str, str] | None = None
+        for entry in reading.seldom(book, ("config",), 1, reading.last(book)[0]):
+            now = dict(_flat(body_of(entry)["document"]))
+            if scope.holds(entry.at) and book == books[0]:
+                _compare(rows, entry, before, now)
+            before = now
+        for entry in reading.seldom_within(book, _KINDS, scope.start, scope.end):
+            body = body_of(entry)
+            fields = dict(body["fields"])
+            which = next((str(fields.pop(name)) for name in ("id", "hash", "meter", "table") if name in fields), "")
+            details = ", ".join(f"{name} {_written(fields[name])}" for name in sorted(fields) if name not in _NOT_SHOWN)
+            rights.add(entry.number, entry.at, entry.kind, which, details, people_of(body), reason_of(body))
+    notes = ("A game is settled under the configuration it was locked under. Every book keeps the whole configuration; "
+             "it is shown once.",)
+    return Report("changes", "Configuration changes", tuple(facts(reading, scope)), (rows.table(), rights.table()), (),
+                  notes)
+
+
+def _compare(rows: Rows, entry: Entry, before: Mapping[str, str] | None, now: Mapping[str, str]) -> None:
+    by = people_of(body_of(entry))
+    if before is None:
+        rows.add(entry.number, entry.at, "the first configuration", "", f"{len(now)} keys", by)
+        return
+    changed = [key for key in sorted(before.keys() | now.keys()) if before.get(key) != now.get(key)]
+    for key in changed:
+        rows.add(entry.number, entry.at, key, before.get(key, "not there"), now.get(key, "not there"), by)
+    if not changed:
+        rows.add(entry.number, entry.at, "no key changed", "", "", by)
+
+
+def _flat(made: Any, path: str = "") -> Iterator[tuple[str, str]]:
+    """Keys of a document as paths: ``meter pg-link tie_policy``. A list of sections goes by their ids."""
+    if isinstance(made, Mapping):
+        for name in sorted(made):
+            yield from _flat(made[name], f"{path} {name}".strip())
+    elif isinstance(made, list) and made and all(isinstance(part, Mapping) for part in made):
+        for place, part in enumerate(made, 1):
+            name = part.get("id", part.get("outcome", place))
+            yield from _flat(part, f"{path} {name}")
+    else:
+        yield path, _written(made)
+
+
+def _written(made: Any) -> str:
+    text = ", ".join(str(part) for part in made) if isinstance(made, list) else str(made)
+    return text if len(text) <= VALUE_MAX else text[:VALUE_MAX] + " ..."

@@ -1,0 +1,63 @@
+"""The page of alarms: those that wait for somebody, those that somebody deals with, and those that are over."""
+
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, Protocol
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import HTMLResponse, JSONResponse
+from jinja2 import Environment as Templates
+
+from controller.alarms import Alarm, State, alarm_json, worst_first
+from controller.web.alarm_banner import Banner, line_of, make_banner
+from controller.web.floor_page import clock_of
+from controller.web.sessions import Signed, fresh_act_id, page_values, signed_in
+from controller.web.source import Source
+
+OVER_MAX = 50
+_Signed = Annotated[Signed, Depends(signed_in)]
+
+
+class AlarmSource(Source, Protocol):
+    """What the page needs of the daemon besides the pages' ``Source``."""
+
+    def alarms(self) -> Sequence[Alarm]:
+        """Every alarm that people should see, the last cleared of each kind and place too."""
+
+
+def banner_of(alarms: Iterable[Alarm], signed: Signed | None = None) -> Banner:
+    """The banner of a page for whoever is signed in; without anybody it has no forms but a link."""
+    return make_banner(alarms, signed.person.role if signed is not None else None, fresh_act_id)
+
+
+def alarm_routes(source: AlarmSource, templates: Templates) -> APIRouter:
+    """The page of alarms, and the same for programs."""
+    routes = APIRouter(include_in_schema=False)
+
+    @routes.get("/alarms")
+    async def alarms_page(request: Request, signed: _Signed) -> HTMLResponse:
+        values = page_values(request, signed) | _shown(source, signed)
+        return HTMLResponse(templates.get_template("alarms.html").render(**values))
+
+    @routes.get("/api/v1/alarms", dependencies=[Depends(signed_in)])
+    async def alarms_json() -> JSONResponse:
+        ordered = worst_first(source.alarms())
+        return JSONResponse({"alarms": [alarm_json(alarm) for alarm in ordered if alarm.stands]})
+
+    return routes
+
+
+def _shown(source: AlarmSource, signed: Signed) -> dict[str, Any]:
+    alarms = worst_first(source.alarms())
+    over = sorted((one for one in alarms if one.state is State.CLEARED), key=lambda one: -one.cleared_at)
+    snapshot = source.snapshot()
+    clock = clock_of(snapshot)
+    role = signed.person.role
+    return {
+        "clock": clock,
+        "now": clock.text(snapshot.at),
+        "waiting": [line_of(one, role, fresh_act_id) for one in alarms if one.waits],
+        "answered": [line_of(one, role, fresh_act_id) for one in alarms if one.state is State.ACKNOWLEDGED],
+        "over": [line_of(one, None, fresh_act_id) for one in over[:OVER_MAX]],
+        # This page is the banner, in full.
+        "banner": banner_of(()), "csrf": signed.csrf, "back": "/alarms",
+    }
