@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from controller.floor_state import canonical
 from controller.people import Person, Role
 
+TEXT_MAX = 400
+
 
 class Why(StrEnum):
     """Why an act was refused: the closed list, as answered and as kept in the ledger."""
@@ -53,6 +55,8 @@ class Field(NamedTuple):
     kind: Is = Is.TEXT
     choices: tuple[str, ...] = ()
     optional: bool = False
+    most: int = TEXT_MAX
+    """Letters of a text at most."""
 
 
 class ActKind(NamedTuple):

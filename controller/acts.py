@@ -14,7 +14,7 @@ from controller.people_acts import PEOPLE_KINDS
 
 __all__ = ["KINDS", "Act", "ActKind", "ActRefused", "Acted", "Field", "Is", "Why", "act_body", "act_from", "read_act"]
 
-TEXT_MAX = 400
+TICKED_MAX = 4_000
 NUMBER_MAX = (1 << 53) - 1
 _ID = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 _ACT_ID = re.compile(r"[A-Za-z0-9_-]{8,64}", re.ASCII)
@@ -46,6 +46,8 @@ NOTE = Field("note", "Note", optional=True)
 OUTCOME = Field("outcome", "Hand", Is.ID)
 _AWARD = (TABLE, GAME, SEAT, SPOT)
 _ALARM = (Field("alarm", "Alarm", Is.ID), Field("place", "Where", Is.ID), NOTE)
+_DUE = Field("due", "Award", Is.MONEY, optional=True)
+"""The award as the person saw it: another one since is refused."""
 _HOW = Field("how", "Paid in", Is.CHOICE, ("chips", "cash", "cheque", "wire"))
 
 KINDS: dict[str, ActKind] = {kind.name: kind for kind in (
@@ -54,17 +56,17 @@ KINDS: dict[str, ActKind] = {kind.name: kind for kind in (
     ActKind("alarm-acknowledged", "Acknowledge", _ALARM, SEES),
     ActKind("alarm-cleared", "Clear", _ALARM, SEES),
     # An award's life: controller.award_acts.
-    ActKind("award-verified", "Verify", (*_AWARD, Field("cards", "The seven cards", optional=True),
+    ActKind("award-verified", "Verify", (*_AWARD, _DUE, Field("cards", "The seven cards", optional=True),
                                          Field("reason", "Reason, if the cards do not agree", optional=True)),
             FLOOR, third=FLOOR),
-    ActKind("award-released", "Release", (*_AWARD, NOTE), MANAGER | ACCOUNTING),
+    ActKind("award-released", "Release", (*_AWARD, _DUE, NOTE), MANAGER | ACCOUNTING),
     ActKind("award-paid", "Pay", (*_AWARD, Field("handed", "Handed over", Is.MONEY), _HOW,
                                   Field("reason", "Reason, if it differs", optional=True)),
             FLOOR, third=MANAGER | ACCOUNTING),
     ActKind("award-refused", "Refuse", (*_AWARD, REASON), FLOOR, second=FLOOR),
     ActKind("paid-in-error", "Paid in error", (*_AWARD, REASON), FLOOR, second=FLOOR, third=ACCOUNTING),
     ActKind("paper-done", "Complete the checklist",
-            (*_AWARD, Field("ticked", "Lines that are done, one a line"),
+            (*_AWARD, Field("ticked", "Lines that are done, one a line", most=TICKED_MAX),
              Field("payee", "Payee, as on the identity paper: kept outside the ledger", optional=True),
              Field("taxable", "Taxable", Is.CHOICE, ("taxable", "not-taxable")),
              Field("form", "Number of the form", optional=True),
@@ -173,8 +175,8 @@ def _read(field: Field, given: object) -> object:
     if field.kind is Is.CHOICE:
         return text if text in field.choices else _refuse(
             field, "not one of the choices", "choose " + " or ".join(field.choices))
-    if len(text) > TEXT_MAX or not all(mark.isprintable() or mark in "\r\n" for mark in text):
-        raise _wrong(field, f"longer than {TEXT_MAX} letters, or with control marks", "shorten it")
+    if len(text) > field.most or not all(mark.isprintable() or mark in "\r\n" for mark in text):
+        raise _wrong(field, f"longer than {field.most} letters, or with control marks", "shorten it")
     return " ".join(text.split())
 
 

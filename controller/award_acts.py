@@ -120,6 +120,12 @@ def _meters_of(floor: Floor, found: Round, place: tuple[int, str]) -> list[tuple
     return [(floor.meters[meter_of[part]], cents) for part, cents in sorted(standing.shares.items())]
 
 
+def _refuse_other_amount(act: Act, due: int) -> None:
+    """What a person saw and signs is the award as it stands: a hand changed in between is another one."""
+    if act.fields.get("due", due) != due:
+        raise ActRefused(Why.NOT_NOW, f"the award has changed: it is {format_cents(due)} now", "load the page again")
+
+
 def verify(floor: Floor, act: Act, at: int) -> Outcome:
     """The cards, the lit seat and the game have been looked at by a person (D24)."""
     found, place = game_of(floor, act), place_of(act)
@@ -127,6 +133,7 @@ def verify(floor: Floor, act: Act, at: int) -> Outcome:
     can(floor, case, "verify")
     _independent(case, act)
     told = _about(found, place) | _cards(rules, found, place, act)
+    _refuse_other_amount(act, told["due"])
     for meter, _ in _meters_of(floor, found, place):
         check(meter)  # R-19: before an award is verified or paid
     waited = award.waiting(found)
@@ -167,6 +174,7 @@ def release(floor: Floor, act: Act, at: int) -> Outcome:
     if not needs_release(floor.plan.awards, found, place):
         raise ActRefused(Why.NOT_NOW, "this award needs no release", "pay it")
     _independent(case, act, "verify")
+    _refuse_other_amount(act, award.due_cents(found, place))
     step(floor, case, act, "release", at)
     floor.touch_round(found)
     return _done(found, _about(found, place))

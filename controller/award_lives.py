@@ -26,6 +26,8 @@ STEP_OF: Mapping[str, str] = {
 }
 """By kind of act: the step of an award's life that it is; the last two move it nowhere."""
 
+_ENDS = frozenset(("hit-changed", "hit-withdrawn", "award-refused"))
+
 Place = tuple[int, str]
 
 
@@ -59,6 +61,8 @@ class Life:
     returned_cents: int = 0
     workings: dict[str, MeterWorking] = field(default_factory=dict)
     acts: list[ActDone] = field(default_factory=list)
+    envy: dict[int, ActDone] = field(default_factory=dict)
+    """Of one that is gone: the last act about each seat's envy."""
     apart: set[str] = field(default_factory=set)
     """Meters that paid it as they stood, not with the rest of its game: another game had taken in between."""
     gone: int = 0
@@ -96,6 +100,10 @@ class Lives:
         rank = self._round.plan.pay_rank
         return sorted(self._standing.values(), key=lambda life: rank[life.place])
 
+    def envy_of(self, place: Place) -> dict[int, ActDone]:
+        """By seat that is due it: the last act about the envy of the hand that stands at a place."""
+        return {line[2]: act for line, act in self.envy.items() if line[:2] == place}
+
     def _take(self, entry: Entry, body: Mapping[str, Any]) -> None:
         act = act_of(entry, body)
         if act is not None and act.kind == "count-closed":
@@ -113,6 +121,10 @@ class Lives:
         if act.kind not in STEP_OF:
             return
         life = self._standing.get(place) or next((one for one in reversed(self.past) if one.place == place), None)
+        if act.kind in _ENDS:  # what another hand of the same seat earns the others is dealt with anew
+            lines = {line[2]: self.envy.pop(line) for line in list(self.envy) if line[:2] == place}
+            if life is not None and not life.gone:
+                life.envy = lines
         if life is not None:
             life.acts.append(act)
             life.state = award.STEPS[life.state].get(STEP_OF[act.kind], life.state)

@@ -31,6 +31,8 @@ from controller.cli_game import classify, settle
 from controller.cli_odds import odds
 from controller.cli_odds import simulate as simulate_meter
 from controller.cli_people import token, user
+from controller.cli_reports import report
+from controller.cli_signers import signed_by_two
 from controller.config import ConfigError, load
 from controller.config_remarks import floor_odds, refuse_too_rare
 from controller.describe import describe
@@ -349,11 +351,18 @@ def migrate(ledger: str) -> None:
     click.echo(f"Brought {path} from version {version} to the present one; the old file is {kept}.")
 
 
+_by = click.option("--by", "names", multiple=True, metavar="NAME", help="given twice: the two people who sign")
+_stdin = click.option("--secret-stdin", is_flag=True, help="read their secrets from standard input, one a line")
+
+
 @main.command()
 @_ledger
 @click.option("--reason", required=True, help="what was found and done; it is kept in the ledger")
-def clear(ledger: str, reason: str) -> None:
-    """Clear a stopped book, once `verify --replay` passes; the daemon must not be running."""
+@_by
+@_stdin
+def clear(ledger: str, reason: str, names: tuple[str, ...], secret_stdin: bool) -> None:
+    """Clear a stopped book, once `verify --replay` passes; two people sign. The daemon must not be running."""
+    reason += signed_by_two(_path(ledger), names, from_stdin=secret_stdin)
 
     def change(floor: Floor) -> bool:
         if floor.stopped:
@@ -369,8 +378,11 @@ def clear(ledger: str, reason: str) -> None:
 @_ledger
 @click.option("--table", "table", required=True)
 @click.option("--reason", required=True, help="what was found; it is kept in the ledger")
-def accept_loss(ledger: str, table: str, reason: str) -> None:
-    """Accept that a table unit lost messages, or that its totals differ; the daemon must not be running."""
+@_by
+@_stdin
+def accept_loss(ledger: str, table: str, reason: str, names: tuple[str, ...], secret_stdin: bool) -> None:
+    """Accept that a table unit lost messages, or that its totals differ, while no daemon runs; two people sign."""
+    reason += signed_by_two(_path(ledger), names, from_stdin=secret_stdin)
 
     def change(floor: Floor) -> bool:
         if table not in floor.tables or floor.tables[table].loss is None:
@@ -429,7 +441,7 @@ def _refuse_production(config: Path, target: str) -> None:
         _fail(2, f"{target} belongs to the production floor of {config}: a simulated unit is never let on it")
 
 
-for command in (act, user, token):
+for command in (act, report, user, token):
     main.add_command(command)
 main.add_command(classify)
 main.add_command(settle)

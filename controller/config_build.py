@@ -15,6 +15,7 @@ from controller.config_awards import read_awards, read_departments
 from controller.config_floor import read_meters, read_tables
 from controller.config_paytable import read_paytable
 from controller.config_reader import Problems, Section, nearest, shown
+from controller.gaming_day import read_shifts
 from controller.people import DEPARTMENTS
 from controller.plan import Environment, FloorPlan, frozen
 
@@ -95,6 +96,7 @@ def _read_site(top: Section) -> _Site | None:
     if section.text("currency") != "USD" and section.good("currency"):
         section.refuse("currency", f"{shown(section.raw['currency'])} is not supported", 'write "USD"')
     name = section.ident("id")
+    _check_shifts(section)
     return _Site(
         site=name,
         name=section.text("name", default=name),
@@ -104,6 +106,15 @@ def _read_site(top: Section) -> _Site | None:
         gaming_day_start=_read_day_start(section),
         departments=read_departments(section, DEPARTMENTS),
     )
+
+
+def _check_shifts(section: Section) -> None:
+    """When shifts begin: read by the reports; checked here so that no report fails on it."""
+    if section.has("shifts"):
+        try:
+            read_shifts(_read_day_start(section), section.raw["shifts"])
+        except (ValueError, TypeError, AttributeError) as wrong:
+            section.refuse("shifts", str(wrong)[:200], 'write when shifts begin, like ["06:00", "14:00", "22:00"]')
 
 
 def _read_timezone(section: Section) -> ZoneInfo:

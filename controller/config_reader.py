@@ -22,7 +22,9 @@ MONEY_CENTS_MAX = ACCOUNT_MICROCENTS_MAX // MICROCENTS_PER_CENT - 1
 KEYS: Mapping[str, tuple[str, ...]] = {
     "floor": ("site", "awards", "ledger", "meter", "table", "line", "mqtt", "web", "sign", "alarms"),
     "document": ("site", "awards", "meter", "table", "paytable"),
-    "site": ("id", "name", "environment", "currency", "timezone", "gaming_day_start", "paytables", "departments"),
+    "site": (
+        "id", "name", "environment", "currency", "timezone", "gaming_day_start", "paytables", "departments", "shifts",
+    ),
     "awards": (
         "verify", "pay", "release", "release_from", "paper_from", "paper", "cards_from", "late_hit_days",
     ),

@@ -79,7 +79,7 @@ class Daemon:
     ) -> None:
         reads = DeskReads(reader, plan, config)
         self.game_file, self.awards_lately, self.table_acts = reads.game_file, reads.awards_lately, reads.table_acts
-        self.meters_due, self.meter_file = reads.meters_due, reads.meter_file
+        self.meters_due, self.meter_file, self.day_acts = reads.meters_due, reads.meter_file, reads.day_acts
         self.versions, self.file_document, self._trial = reads.versions, reads.file_document, reads.trial
         self.plan, self.wiring, self.stats = plan, wiring, stats
         self._books, self._board, self._reader, self._merge = books, board, reader, merge

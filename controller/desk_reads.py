@@ -7,6 +7,7 @@ from typing import Any
 
 from controller.acts import Act
 from controller.config import load
+from controller.day_log import DayAct, read_day_acts
 from controller.desk_log import AwardLog, AwardsLately, TableAct, read_table_acts
 from controller.game_file import GameFile, read_game
 from controller.ledger.reader import Reader
@@ -47,6 +48,10 @@ class DeskReads:
     async def trial(self, act: Act, at: int) -> Outcome:
         """What an act would do to the meters as the ledger has them; raises ActRefused."""
         return await asyncio.to_thread(try_act, self._reader, self._plan, act, at)
+
+    async def day_acts(self, book: str) -> Sequence[DayAct]:
+        """The latest readings, hand-overs, closings and hand-written slips of a book."""
+        return await asyncio.to_thread(read_day_acts, self._reader, book)
 
     async def versions(self, count: int) -> Sequence[Version]:
         """The latest configurations of the first book, newest first."""

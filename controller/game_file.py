@@ -35,6 +35,13 @@ _DONE = {
 }
 
 
+_INDEPENDENT: Mapping[str, tuple[str, ...]] = {
+    "award-verified": (), "award-released": ("award-verified",), "envy-paid": ("award-verified",),
+    "award-paid": ("award-verified", "award-released"),
+}
+"""Acts of one who has not entered or corrected the hand; and the other acts that this one may not have signed."""
+
+
 class Printed(NamedTuple):
     """One print of a slip: its number and copy (1: the first), the entry that issued it and that entry's hash."""
 
@@ -95,12 +102,11 @@ class AwardFile:
 
     def why_not(self, kind: str, person: str) -> str:
         """Why a person may not sign an act of this award whatever the role, in the floor's words, or empty."""
-        if kind not in ("award-verified", "award-released", "award-paid"):
+        if kind not in _INDEPENDENT:
             return ""
         if person in self.touched:
             return f"{person} has entered or corrected this hand or its wager"
-        others = {"award-verified": (), "award-released": ("award-verified",)}.get(
-            kind, ("award-verified", "award-released"))
+        others = _INDEPENDENT[kind]
         signed = [act for act in self.life.acts if act.kind in others and person in [one.id for one in act.people]]
         return f"{person} has signed another step: {KINDS[signed[0].kind].title}" if signed else ""
 
@@ -167,7 +173,7 @@ class GameFile:
             yield "count-closed"
         if self.open_places():
             yield "hit-added"
-        if not self.round.hits and not self.round.past and self.round.chips != len(self.round.wagers):
+        if not self.round.hits and not self.round.was_hit and not self.round.agreed:
             yield "wager-added"
             if self.round.wagers:
                 yield "wager-removed"
@@ -206,7 +212,8 @@ def file_of(
     """A game's file from its round and its entries, oldest first; ``locked``: the plan at its lock-out."""
     lives = Lives(found, locked.meters, entries)
     envy_only = tuple([
-        (hit.seat, hit.spot, label_of(found.plan, hit.spot, hit.outcome), _envy(found, lives, (hit.seat, hit.spot), ""))
+        (hit.seat, hit.spot, label_of(found.plan, hit.spot, hit.outcome),
+         _envy(found, hit, lives.envy_of((hit.seat, hit.spot))))
         for hit in [standing.hit for standing in rounds.in_pay_order(found)] if hit.envy_only])
     return GameFile(
         plan, locked, book, found, tuple(entries), hashed,
@@ -234,13 +241,16 @@ def _award_file(
         for act in life.acts if act.kind == "slip-printed"])
     case = None if life.gone else found.cases.get(life.place)
     touched = [] if case is None else case.touched
+    hit = Hit(life.seat, life.spot, life.outcome)
+    envy = _envy(found, hit, life.envy if life.gone else lives.envy_of(life.place), life.state)
+    stands = any(due.state == award.PAID for due in envy)
     return AwardFile(
-        life, label_of(found.plan, life.spot, life.outcome), found.wagers.get(life.place, 0),
-        _envy(found, lives, life.place, life.state, life.outcome), printed, release, paper,
-        tuple(_possible(life, release, paper)), tuple(dict.fromkeys(touched)))
+        life, label_of(found.plan, life.spot, life.outcome), found.wagers.get(life.place, 0), envy, printed, release,
+        paper, tuple(_possible(life, release, paper, stands)), tuple(dict.fromkeys(touched)))
 
 
-def _possible(life: Life, release: str, paper: bool) -> Iterator[str]:
+def _possible(life: Life, release: str, paper: bool, stands: bool) -> Iterator[str]:
+    """The acts of an award, the next step first; ``stands``: envy for it is paid, so that the hand stands."""
     steps = award.STEPS[life.state]
     if "verify" in steps:
         yield "award-verified"
@@ -250,21 +260,20 @@ def _possible(life: Life, release: str, paper: bool) -> Iterator[str]:
         yield "paper-done"
     if "pay" in steps and not paper and not ("release" in steps and release):
         yield "award-paid"
-    if "refuse" in steps:
+    if "refuse" in steps and not stands:
         yield "award-refused"
-    if "withdraw" in steps:
+    if "withdraw" in steps and not stands:
         yield "hit-changed"
         yield "hit-withdrawn"
     if "find-in-error" in steps:
         yield "paid-in-error"
 
 
-def _envy(found: Round, lives: Lives, place: Place, state: str, outcome: str = "") -> tuple[EnvyDue, ...]:
-    """What one hand earns each other seat, and what became of it."""
-    hit = found.hits[place].hit if not outcome else Hit(*place, outcome)
+def _envy(found: Round, hit: Hit, acts: Mapping[int, ActDone], state: str = "") -> tuple[EnvyDue, ...]:
+    """What one hand earns each other seat, and what became of it; ``state`` of its award, where it has one."""
     made = []
     for seat, cents in sorted(rounds.envy_of(found, hit).items()):
-        act = lives.envy.get((*place, seat))
+        act = acts.get(seat)
         done = "" if act is None else "paid" if act.kind == "envy-paid" else "unclaimed"
         made.append(EnvyDue(seat, cents, award.TRAY if state == award.TRAY else done or award.PENDING, act))
     return tuple(made)

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
+from controller.gaming_day import gaming_day_of
 from controller.money import Rounding
 from controller.paytable import Paytable, Prize
 from controller.people import DEPARTMENTS, FLOOR_ROLES, RELEASE_ROLES, Role
@@ -196,9 +197,7 @@ class FloorPlan:
 
     def gaming_day(self, at: int) -> date:
         """The gaming day of a time in UTC microseconds: a day begins at ``gaming_day_start`` by the wall clock."""
-        local = self.local(at)
-        day = local.date()
-        return day if local.time() >= self.gaming_day_start else day - timedelta(days=1)
+        return gaming_day_of(self.timezone, self.gaming_day_start, at).on
 
     def linked_tables(self, meter: str) -> tuple[str, ...]:
         """The tables that feed a meter: its link."""

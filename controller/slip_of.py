@@ -49,6 +49,12 @@ def slip_of(game: GameFile, seat: int, spot: str, number: int, copy: int, *, pla
         replaces=_replaces(then, one), replaced_by=_replaced_by(then, one))
 
 
+def payee_of(one: AwardFile | None) -> str:
+    """The digest of the payee's name as the checklist's entry keeps it, or empty."""
+    acts = () if one is None else one.life.acts
+    return next((str(act.fields["payee"]) for act in acts if act.kind == "paper-done" and "payee" in act.fields), "")
+
+
 def printed_of(game: GameFile, seat: int, spot: str, number: int, copy: int) -> Printed:
     """The print that an act issued; raises LookupError when none did."""
     for one in (*game.awards, *game.past):

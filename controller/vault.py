@@ -37,6 +37,8 @@ _session = Table(
     "session", _metadata, Column("digest", Text, primary_key=True), Column("person", Text, nullable=False),
     Column("csrf", Text, nullable=False), Column("began", BigInteger, nullable=False),
     Column("seen", BigInteger, nullable=False), Column("remote", Boolean, nullable=False))
+_payee = Table(
+    "payee", _metadata, Column("digest", Text, primary_key=True), Column("name", Text, nullable=False))
 _key = Table("key", _metadata, Column("key", LargeBinary, primary_key=True))
 
 _hasher = PasswordHasher()
@@ -178,3 +180,17 @@ class Vault:
         """A token's secret, the same for the same act; ``NAME.`` stands before 43 letters."""
         made = hmac.digest(self._derives, b"token\n" + act.encode() + b"\n" + name.encode(), "sha256")
         return f"{name}.{made.hex()}"
+
+    def keep_payee(self, act: str, name: str) -> str:
+        """Keep a payee's name beside the ledger; returns its salted digest, the same for the same act and name."""
+        made = hmac.digest(self._derives, b"payee\n" + act.encode() + b"\n" + name.encode(), "sha256").hex()
+        with self._begun() as connection:
+            connection.execute(_payee.delete().where(_payee.c.digest == made))
+            connection.execute(_payee.insert().values(digest=made, name=name))
+        return made
+
+    def payee_of(self, made: str) -> str:
+        """The name of a digest in the ledger, or empty: it may have been removed, as the law of a place may ask."""
+        with self._begun() as connection:
+            name = connection.scalar(_payee.select().with_only_columns(_payee.c.name).where(_payee.c.digest == made))
+        return str(name or "")

@@ -152,7 +152,7 @@ class AwardsHouse(House):
 
     def _do(self, asked: Act) -> Acted:
         with self._guard:
-            tell_act(self.floor, asked, lambda one: self.reader.recall_act(one),
+            tell_act(self.floor, asked, self.reader.recall_act,
                      lambda table, game: self.reader.recall_game("main", table, game))
             try:
                 acted = desk.act(self.floor, asked, self.at)

@@ -256,6 +256,23 @@ def test_envy_is_paid_seat_by_seat_and_stands_among_what_waits_until_then(house:
     assert [due.state for due in house.game(1).awards[0].envy] == ["paid", "unclaimed"]
 
 
+def test_whoever_verified_the_hand_is_told_that_another_person_pays_its_envy(
+    house: AwardsHouse, tmp_path: Path
+) -> None:
+    house.sign("award-verified", ANNA, game=1, seat=2)
+    with screens(house, tmp_path, "anna") as (anna,):
+        assert "envy-paid" not in anna.forms(GAME)
+        assert "Another person pays the envy: anna has signed another step" in anna.page(GAME)
+
+
+def test_a_hand_whose_envy_is_paid_stands(house: AwardsHouse, tmp_path: Path) -> None:
+    house.sign("award-verified", ANNA, game=1, seat=2)
+    house.sign("envy-paid", BEN, game=1, seat=2, to=1, how="chips")
+    with screens(house, tmp_path, "carl") as (carl,):
+        kinds = carl.forms(GAME)
+    assert kinds.keys() & {"award-refused", "hit-changed", "hit-withdrawn"} == set()
+
+
 def test_printing_leads_to_the_pdf_of_the_copy_that_it_issued(house: AwardsHouse, tmp_path: Path) -> None:
     with screens(house, tmp_path, "anna") as (anna,):
         for copy in (1, 2):

@@ -136,6 +136,24 @@ def test_envy_is_a_line_of_each_other_seat_with_what_became_of_it(tmp_path: Path
     assert [(due.to, due.cents, due.state) for due in award.envy] == [(1, 75_000, "paid"), (4, 75_000, "unclaimed")]
 
 
+def test_envy_of_a_changed_hand_is_dealt_with_anew(tmp_path: Path) -> None:
+    made = house(tmp_path)
+    made.sign("award-verified", ANNA, game=1, seat=2)
+    made.sign("envy-unclaimed", BEN, game=1, seat=2, to=4, reason="the player left")
+    made.sign("hit-changed", ANNA, BEN, game=1, seat=2, outcome=ACES, reason="read wrongly")
+    found = made.game(1)
+    assert [[(due.to, due.state) for due in one.envy] for one in (*found.awards, *found.past)] == [
+        [(1, "pending"), (4, "pending")], [(1, "pending"), (4, "unclaimed")]]
+
+
+def test_a_wager_stands_once_a_count_has_agreed(tmp_path: Path) -> None:
+    made = AwardsHouse(tmp_path)
+    made.lock(1, 1, 2)
+    made.say("count", 1, chips=2)
+    made.say("count", 1, chips=3)
+    assert made.game(1).corrections(made.at) == ("count-closed", "hit-added")
+
+
 def test_a_hand_without_a_wager_of_its_own_has_only_envy(tmp_path: Path) -> None:
     made = AwardsHouse(tmp_path)
     made.lock(1, 1, 2)

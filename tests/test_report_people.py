@@ -68,6 +68,28 @@ def test_an_award_that_the_dealer_pays_is_paid_by_dealer_with_its_envy(tmp_path:
     assert (total(sheet, "Paid by dealer"), total(sheet, "Paid by slip"), total(sheet, "Envy paid")) == (10_500, 0, 500)
 
 
+def test_an_award_beyond_the_tray_s_limit_with_its_envy_is_not_paid_by_dealer(tmp_path: Path) -> None:
+    """$105.00 and $5.00 of envy at a limit of $107.00."""
+    desk = Desk(plan_with({"tray_limit": "$107.00"}))
+    played(desk, SMALL)
+    path = kept(tmp_path / "a.db", desk)
+    owed = sum(column(table(of(path, "liability"), "Owed to players"), "Amount"))  # type: ignore[arg-type]
+    assert (total(table(of(path, "table-sheet"), "By gaming day"), "Paid by dealer"), owed) == (0, 11_000)
+
+
+def test_a_jackpot_withdrawn_after_it_reset_the_meter_is_in_the_next_derivation(tmp_path: Path) -> None:
+    """The game of the reset goes on; what it took and gave back stands between the two jackpots (R-60)."""
+    desk = Desk()
+    desk.lock(1, 3, 5)
+    desk.lock(1, 1, table="PG-02")
+    desk.hit(1, 3, TOP)
+    desk.act("hit-withdrawn", ANNA, BEN, game=1, seat=3, reason="misread")
+    desk.hit(1, 1, "royal-flush-royal-match", table="PG-02")
+    report = of(kept(tmp_path / "a.db", desk), "derivation", meter="pg-link", table="PG-02")
+    what = column(table(report, "pg-link: every movement"), "What")
+    assert (what, failing(report)) == (["starts at", "hit-withdrawn (corrections)", "win"], [])
+
+
 def test_an_award_that_the_dealer_pays_is_not_owed(tmp_path: Path) -> None:
     desk = Desk(plan_with({"tray_limit": "$500.00"}))
     played(desk, SMALL)
@@ -195,7 +217,7 @@ def test_a_lowering_is_due_to_be_told_to_the_regulator_until_it_is(tmp_path: Pat
                        code="malfunction-correction", reason="doubled", approval="Board 12")
     path = kept(tmp_path / "a.db", desk)
     before = column(table(of(path, "due"), "Due"), "Done")
-    desk.act("notice-sent", DORA, notice=lowered.entry, how="by letter")
+    desk.act("notice-sent", DORA, meter="pg-link", notice=lowered.entry, how="by letter")
     keep(path, desk.floor)
     after = column(table(of(path, "due"), "Due"), "Done")
     assert [("dora (accounting)" in done) for done in (before, after)] == [False, True]

@@ -29,6 +29,17 @@ MONEY_ROOMS = (
     "controller/intake.py",
     "controller/journal.py",
     "controller/ledger/",
+    "controller/award_acts.py",
+    "controller/corrections.py",
+    "controller/meter_acts.py",
+    "controller/slip.py",
+    "controller/slip_acts.py",
+    "controller/reports/awards.py",
+    "controller/reports/derivation.py",
+    "controller/reports/movements.py",
+    "controller/reports/reconciliation.py",
+    "controller/reports/reserve.py",
+    "controller/reports/tables.py",
 )
 """Where money is reckoned or kept: whole numbers only (MO-09, DB-05)."""
 

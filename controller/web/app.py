@@ -23,6 +23,7 @@ from controller.web.alarm_page import alarm_routes
 from controller.web.api import api_routes, health_routes, missing
 from controller.web.award_pages import award_routes
 from controller.web.config_pages import config_routes
+from controller.web.day_pages import day_routes
 from controller.web.events import EventStream, Feed, Streams
 from controller.web.floor_page import FloorPage, clock_of
 from controller.web.headers import SecurityHeaders
@@ -74,7 +75,7 @@ def _desk(app: FastAPI, source: Source, templates: Templates, vault: Vault) -> N
     """What people sign in for: the pages and doors of every act. The daemon is a source of all of them."""
     desk: Any = source
     mount_people(app, desk, templates, vault)
-    for routes in (award_routes, meter_routes, config_routes, report_routes):
+    for routes in (award_routes, meter_routes, day_routes, config_routes, report_routes):
         app.include_router(routes(desk, templates))
 
 

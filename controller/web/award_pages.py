@@ -3,6 +3,7 @@
 Plain forms go through the one door of every act; this room shows and never changes anything.
 """
 
+import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Any, NamedTuple, Protocol
 from urllib.parse import quote
@@ -12,6 +13,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment as Templates
 
 from controller import award
+from controller.award_lives import Place
 from controller.desk_log import AwardsLately, DoneAward, EnvyOwed, TableAct
 from controller.game_file import AwardFile, EnvyDue, GameFile
 from controller.ledger.place import LedgerError
@@ -19,7 +21,7 @@ from controller.money import MICROCENTS_PER_CENT, PPM, format_cents, format_rate
 from controller.people import Person
 from controller.plan import AwardRules
 from controller.slip import ROUNDING_WORDS, WHOLE_WORDS, MeterWorking, exact
-from controller.slip_of import printed_of, slip_of
+from controller.slip_of import payee_of, printed_of, slip_of
 from controller.slip_pdf import slip_pdf
 from controller.snapshot import AwardView, Snapshot, TableView
 from controller.web.api import NUMBER_MAX, missing
@@ -36,7 +38,7 @@ from controller.web.award_forms import (
     step_words,
     table_forms,
 )
-from controller.web.sessions import Signed, page_values, signed_in
+from controller.web.sessions import Signed, page_values, sign_ins_of, signed_in
 from controller.web.source import Source
 
 WAITING_MAX = 100
@@ -104,6 +106,7 @@ class AwardCard(NamedTuple):
     meters: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...]
     next: Next | None
     envy: tuple[EnvyLine, ...]
+    envy_barred: str
     others: tuple[Form, ...]
     printing: Form | None
 
@@ -156,7 +159,8 @@ def _slips(routes: APIRouter, source: AwardSource) -> None:
 
     @routes.get("/awards/{table}/{game}/{seat}/{spot}/slip.pdf", dependencies=[Depends(signed_in)])
     async def slip(
-        table: _Id, game: _Number, seat: _Number, spot: _Id, copy: Annotated[int, Query(ge=1, le=NUMBER_MAX)],
+        request: Request, table: _Id, game: _Number, seat: _Number, spot: _Id,
+        copy: Annotated[int, Query(ge=1, le=NUMBER_MAX)],
         number: Annotated[int, Query(ge=0, le=NUMBER_MAX)] = 0,
     ) -> Response:
         """One copy as it was printed; without a number, of the award's own slip."""
@@ -164,7 +168,8 @@ def _slips(routes: APIRouter, source: AwardSource) -> None:
         one = found.award_of(seat, spot)
         wanted = number or (one.printed[0].number if one is not None and one.printed else 0)
         try:
-            made = slip_of(found, seat, spot, wanted, copy)
+            player = await asyncio.to_thread(sign_ins_of(request).vault.payee_of, payee_of(one))
+            made = slip_of(found, seat, spot, wanted, copy, player=player)
             at = printed_of(found, seat, spot, wanted, copy).act.at
         except LookupError as wrong:
             told = {"error": str(wrong), "remedy": "print the slip on the page of its game"}
@@ -286,7 +291,8 @@ def _game_shown(source: AwardSource, game: GameFile, person: Person) -> dict[str
         "seats": _seats(game),
         "cards": cards,
         "past": [_card(game, one, person, at, picker=False) for one in game.past],
-        "alone": [(seat, label, _envy_lines(game, seat, spot, due, person, payable=True))
+        "alone": [(seat, label, _envy_lines(game, (seat, spot), due, person, payable=True,
+                                            barred=_entered(game, (seat, spot), person)))
                   for seat, spot, label, due in game.envy_only],
         "corrections": correction_forms(game, person, at),
         "last_day": game.last_day(),
@@ -306,11 +312,14 @@ def _card(game: GameFile, one: AwardFile, person: Person, at: int, *, picker: bo
     life = one.life
     stands = not life.gone
     meters = tuple([(working.name, tuple(_meter_rows(working))) for working in life.workings.values()])
-    payable = stands and life.state not in (award.PENDING, award.TRAY)
+    barred = one.why_not("envy-paid", person.id) if person.role in roles_for("envy-paid", game.floor.awards) else ""
+    waits = stands and life.state not in (award.PENDING, award.TRAY) and any(
+        due.state in (award.PENDING, "unclaimed") for due in one.envy)
     return AwardCard(
         one, _STATE_WORDS[life.state], _STATE_MARKS.get(life.state, "pending"), tuple(_due_rows(one)), meters,
         next_step(game, one, person, picker=picker) if stands else None,
-        _envy_lines(game, life.seat, life.spot, one.envy, person, payable=payable) if stands else (),
+        _envy_lines(game, life.place, one.envy, person, payable=waits, barred=barred) if stands else (),
+        barred if waits else "",
         tuple(other_forms(game, one, person, at)) if stands else (),
         print_form(game, one, person) if game.award_of(*life.place) is one else None)
 
@@ -350,17 +359,23 @@ def _meter_rows(working: MeterWorking) -> list[tuple[str, str, str]]:
             ("=", "As the game left it", exact(working.after))]
 
 
+def _entered(game: GameFile, place: Place, person: Person) -> str:
+    """Why a person pays no envy for a hand without a wager, or empty."""
+    return "entered" if person.id in game.round.hands.get(place, ()) else ""
+
+
 def _envy_lines(
-    game: GameFile, seat: int, spot: str, envy: Sequence[EnvyDue], person: Person, *, payable: bool
+    game: GameFile, place: Place, envy: Sequence[EnvyDue], person: Person, *, payable: bool, barred: str
 ) -> tuple[EnvyLine, ...]:
+    """Each seat's envy; ``barred``: this person leaves it unclaimed, but does not pay it."""
     lines = []
     for due in envy:
         open_ = payable and due.state in (award.PENDING, "unclaimed")
-        pay, leave = envy_forms(game, seat, spot, due.to, due.cents, due.state, person) if open_ else (None, None)
+        pay, leave = envy_forms(game, *place, due.to, due.cents, due.state, person) if open_ else (None, None)
         words = _ENVY_WORDS[due.state]
         if due.act is not None:
             words += f", {due.act.people[0].id}"
-        lines.append(EnvyLine(due, words, pay, leave))
+        lines.append(EnvyLine(due, words, None if barred else pay, leave))
     return tuple(lines)
 
 

@@ -270,6 +270,9 @@ async def _do(
     if kind in MADE_INSIDE:
         raise ActRefused(Why.NOT_FOUND, f"nobody asks for {kind}: the controller makes it", "look into docs/ROLES.md")
     read_act(kind, act_id, raw, signed.person)  # what is wrong in it is told before anybody types a secret again
+    if raw.get("payee"):  # a name stands beside the ledger, its digest in it
+        name = " ".join(str(raw["payee"]).split())
+        raw = {**raw, "payee": await asyncio.to_thread(sign_ins.vault.keep_payee, str(act_id), name)}
     peer = sign_ins.peer(request)
     second = await _signer(sign_ins, signed, peer, "second", signers)
     third = await _signer(sign_ins, signed, peer, "third", signers)

@@ -48,7 +48,7 @@ def test_anna_verifies_with_the_cards_and_ben_pays(
         page.locator(f'[data-card="{name}"]').click()
     page.get_by_role("button", name="Verify $7,005.03").click()
     expect(page.locator(FLASH)).to_contain_text("Done: Verify.")
-    expect(page.locator(".barred")).to_contain_text("anna has signed another step")
+    expect(page.locator(".now-do .barred")).to_contain_text("anna has signed another step")
     context = chromium.new_context()
     other = context.new_page()
     sign_in(other, pages, "ben")
