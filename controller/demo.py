@@ -141,8 +141,13 @@ def make_ledger(plan: FloorPlan, place: str) -> bool:
         return False
     at = time.time_ns() // 1_000
     create(path, [Batch(book, *Floor.opened(plan, book, at, "init").drain()) for book in plan.books])
-    begin(path, "make demo", [Newcomer(person, name, SECRET) for person, name in STAFF], at)
     return True
+
+
+def make_people(place: str) -> None:
+    """Make the demo's people in a fresh ledger."""
+    staff = [Newcomer(person, name, SECRET) for person, name in STAFF]
+    begin(file_of(ledger_url(place)), "make demo", staff, time.time_ns() // 1_000)
 
 
 async def _units(folder: Path, broker: int, stop: asyncio.Event) -> None:
@@ -229,6 +234,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     plan, wiring = load(config)
     try:
         made = make_ledger(plan, wiring.ledger_url)
+        if made:
+            make_people(wiring.ledger_url)
     except LedgerError as wrong:
         print(wrong, file=sys.stderr)
         return 3

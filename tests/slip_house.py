@@ -41,10 +41,15 @@ def slip(**changes: Any) -> Slip:
     return replace(WON, **changes)
 
 
+def contents_of(pdf: bytes) -> list[bytes]:
+    """Every compressed stream of a PDF, by its written length: a stream may end with any byte."""
+    heads = re.finditer(rb"/Filter /FlateDecode\s*/Length (\d+)\s*>>\s*stream\r?\n", pdf)
+    return [zlib.decompress(pdf[head.end() : head.end() + int(head[1])]) for head in heads]
+
+
 def pages_of(pdf: bytes) -> list[list[str]]:
     """The texts that each page of a PDF shows, in the order of writing, read from its content streams."""
-    streams = re.findall(rb"/Filter /FlateDecode.*?stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL)
-    contents = [zlib.decompress(stream) for stream in streams]
+    contents = contents_of(pdf)
     return [[_plain(text) for text in re.findall(rb"\(((?:[^()\\]|\\.)*)\) Tj", content, re.DOTALL)]
             for content in contents if b"BT" in content]
 

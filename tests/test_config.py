@@ -191,7 +191,8 @@ def test_what_is_no_document_at_all_is_refused(document: dict[str, object]) -> N
 
 
 _HEADINGS = {
-    "[site]": "site", "[awards]": "awards", "[ledger]": "ledger", "[[meter]]": "meter", "[[table]]": "table", "[[table.spot]]": "spot",
+    "[site]": "site", "[awards]": "awards", "[ledger]": "ledger",
+    "[[meter]]": "meter", "[[table]]": "table", "[[table.spot]]": "spot",
     "Paytable files": "paytable", "[meter.PART]": "part", "[[prize]]": "prize", "[[line]]": "line", "[mqtt]": "mqtt",
     "[web]": "web", "[alarms]": "alarms", "[[sign]]": "sign",
 }  # fmt: skip

@@ -254,7 +254,7 @@ def test_a_meter_that_people_opened_is_added_up_from_its_accepted_opening(tmp_pa
     at_the_desk.plan = meter_plan()
     at_the_desk.floor.configure(at_the_desk.plan, at_the_desk.at)
     at_the_desk.act("opening-entered", CARL, **OPENING)
-    at_the_desk.act("opening-accepted", DORA, meter="pg-next")
+    at_the_desk.act("opening-accepted", DORA, meter="pg-next", base=OPENING["base"])
     at_the_desk.lock(1, 3, table="PG-04")
     archive = made(kept(tmp_path / "ledger.db", at_the_desk), tmp_path / "e.zip", Asked("PG-04", 1))
     (meter,) = manifest(archive)["meters"]

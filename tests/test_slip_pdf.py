@@ -1,7 +1,6 @@
 """The PDF of a slip, read back from its own streams: all of the content, and always the same bytes."""
 
 import re
-import zlib
 
 import pytest
 from fpdf import FPDF
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from controller.people import Person, Role
 from controller.slip import EnvyPaid, Look, Override, Paper, Slip, SlipState, Step, lines, printable, slip_code
 from controller.slip_pdf import slip_pdf
-from tests.slip_house import CARA, WON, pages_of, slip
+from tests.slip_house import CARA, WON, contents_of, pages_of, slip
 
 AT = 1_793_930_400_000_000
 """2026-11-06 02:00:00 UTC."""
@@ -85,9 +84,8 @@ def placed(pdf: bytes) -> list[tuple[str, float]]:
     ruler = FPDF(unit="pt")
     ruler.set_font("helvetica", "", 8.5)
     found = []
-    for stream in re.findall(rb"/Filter /FlateDecode.*?stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL):
-        content = zlib.decompress(stream).decode("latin-1")
-        found += re.findall(r"BT ([\d.]+) [\d.]+ Td \((.*?)\) Tj", content)
+    for content in contents_of(pdf):
+        found += re.findall(r"BT ([\d.]+) [\d.]+ Td \((.*?)\) Tj", content.decode("latin-1"))
     return [(text, float(x) + ruler.get_string_width(text)) for x, text in found]
 
 
