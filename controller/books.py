@@ -85,7 +85,7 @@ class Books:
     def take(self, message: Numbered, give: Callable[[Taken], None]) -> bool:
         """Take a numbered message; ``give`` gets each answer after its commit. False: the unit must send it again."""
         floor = self.floor_of(message.device)
-        if self._is_shut(floor.book):
+        if self._is_shut(floor.book) or floor.plan.hash != self.plan.hash:  # it begins again with another plan
             self._stats.dropped += 1
             return False
         try:
@@ -107,7 +107,7 @@ class Books:
         floor = self.floor_of(device)
         if (device, boot) in floor.boots:
             return
-        if self._is_shut(floor.book):
+        if self._is_shut(floor.book) or floor.plan.hash != self.plan.hash:
             self._stats.dropped += 1
         elif self.boot(device, boot) is None and not self.trouble:  # a ledger that cannot be asked may know it
             floor.hear(device, boot, self._clock())
@@ -131,7 +131,7 @@ class Books:
 
     def enter(self, book: str, change: Callable[[Floor, int], object]) -> None:
         """Let ``change`` make entries on a book's floor at the present time."""
-        if not self.why_closed(book):
+        if not self.why_closed(book) and self.floors[book].plan.hash == self.plan.hash:
             change(self.floors[book], self._clock())
             self._flush_soon()
 
@@ -319,8 +319,10 @@ class Books:
         try:
             self._writer.heads = self._reader.heads()
             for book in self.floors:
-                floor = self.floors[book] = self._reader.floor(self.plan, book)
-                if not floor.stopped and self._reader.config_entry(book)[1]["hash"] != self.plan.hash:
+                # Once there are people, what they activated goes before the plan that this daemon began with.
+                people = self._reader.states(self.plan.books[0], "person", latest=1)
+                floor = self.floors[book] = self._reader.floor(None if people else self.plan, book)
+                if not people and not floor.stopped and self._reader.config_entry(book)[1]["hash"] != self.plan.hash:
                     floor.configure(self.plan, self._clock())  # the entry of a changed configuration was lost, too
             catch_up(self.board, self._reader)  # a commit may have been done and its report lost (MO-06)
         except LedgerError as wrong:

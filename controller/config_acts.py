@@ -14,6 +14,7 @@ from controller.floor import Floor
 from controller.money import MICROCENTS_PER_CENT, format_cents
 from controller.outcome import Outcome
 from controller.plan import FloorPlan
+from controller.waiting_config import keep_waiting
 
 PROPOSALS_MAX = 8
 
@@ -45,12 +46,34 @@ def refuse_plan(floor: Floor, new: FloorPlan) -> None:
     for name in new.meters:
         if name in floor.known_meters and name not in old.meters:
             raise ActRefused(Why.NOT_NOW, f"a meter {name} was on this floor before", "give the new one another id")
+    _refuse_other_books(floor, new)
     links, before = links_of(new), links_of(old)
     for name, table in floor.tables.items():
-        if links.get(name) == before.get(name) or name not in before:
+        if name not in new.tables and table.owed:
+            raise ActRefused(Why.NOT_NOW, f"table {name} has awards or envy that are not paid", "settle them first")
+        same = name in new.tables and table.plan.device == new.tables[name].device
+        if same and links.get(name) == before.get(name):
             continue
         if not table.closed or table.open is not None:
-            raise ActRefused(Why.NOT_NOW, f"table {name} would leave or join a link", "close the table first (R-30)")
+            raise ActRefused(Why.NOT_NOW, f"table {name} would leave, join a link or get another unit",
+                             "close the table first (R-30)")
+
+
+def _refuse_other_books(floor: Floor, new: FloorPlan) -> None:
+    """An act knows the meters of its own book only: what is in another book stays as it is."""
+    old = floor.plan
+    if new.books[0] != old.books[0]:
+        raise ActRefused(Why.NOT_NOW, f"the first meter would be of book {new.books[0]}",
+                         f"let a meter of book {old.books[0]} stand first: the people are in it")
+    names = [name for plan in (old, new) for name, meter in plan.meters.items() if meter.book != floor.book]
+    links, before = links_of(new), links_of(old)
+    for name in names:
+        if name not in old.meters or name not in new.meters or changed_keys(old, new, name):
+            raise ActRefused(Why.NOT_NOW, f"meter {name} is of another book", "leave it as it is")
+    for plan in (old, new):
+        for name, table in plan.tables.items():
+            if table.book != floor.book and links.get(name) != before.get(name):
+                raise ActRefused(Why.NOT_NOW, f"table {name} is of another book", "leave its meters as they are")
 
 
 def propose(floor: Floor, act: Act, at: int) -> Outcome:
@@ -93,15 +116,9 @@ def activate(floor: Floor, act: Act, at: int) -> Outcome:
     waiting = waiting_meters(floor.plan, new, floor.opened_meters())
     in_force = _plan(effective(floor.plan.document, new.document, waiting))
     floor.keep("config-proposed", name, None)
-    floor.keep_waiting(new.document, waiting)
+    keep_waiting(floor, new.document, waiting)
     told = {"hash": name, "in_force": in_force.hash, "waits": sorted(waiting)}
     return Outcome(told, then=lambda: floor.configure(in_force, at))
-
-
-def changes_of(floor: Floor, new: FloorPlan) -> dict[str, list[str]]:
-    """By meter in both plans: the keys that differ."""
-    both = [name for name in new.meters if name in floor.plan.meters]
-    return {name: keys for name in both if (keys := changed_keys(floor.plan, new, name))}
 
 
 RULES = {"config-proposed": propose, "config-withdrawn": withdraw, "config-activated": activate}

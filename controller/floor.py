@@ -12,7 +12,6 @@ from typing import Any
 from controller import award, rounds
 from controller.acts import Acted
 from controller.changes import Changes
-from controller.config_change import released
 from controller.floor_state import (
     Boot,
     Meter,
@@ -33,6 +32,7 @@ from controller.plan import FloorPlan, TablePlan
 from controller.refusal import Refusal
 from controller.rounds import Done
 from controller.taken import Asked, Recalled, Taken
+from controller.waiting_config import follow_resets
 from firmware_bridge.messages import (
     Close,
     Count,
@@ -77,6 +77,8 @@ class Floor:
         self.meters: dict[str, Meter] = {}
         self.known_meters: set[str] = set()
         self.tables: dict[str, Table] = {}
+        self._meters_aside: dict[str, Meter] = {}
+        self._tables_aside: dict[str, Table] = {}
         self.boots: dict[tuple[str, str], Boot] = {}
         self.games: dict[str, Round] = {}
         """Closed games of which more than the wagers is known, by ``table/game``."""
@@ -116,18 +118,19 @@ class Floor:
         self.adopt(plan)
 
     def adopt(self, plan: FloorPlan) -> None:
-        """Work under a plan from now on. What it no longer names stays known, so that it can come back."""
+        """Work under a plan from now on. What it no longer names is set aside, and comes back as it was."""
         self.plan = plan
-        known, self.meters = self.meters, {}
-        for meter in plan.meters.values():
-            if meter.book == self.book:
-                self.meters[meter.id] = known.pop(meter.id, Meter(meter))
-                self.meters[meter.id].plan = meter
+        meters, tables = self.meters | self._meters_aside, self.tables | self._tables_aside
+        self.meters = {one.id: meters.pop(one.id) if one.id in meters else Meter(one)
+                       for one in plan.meters.values() if one.book == self.book}
+        self.tables = {one.id: tables.pop(one.id) if one.id in tables else Table(one)
+                       for one in plan.tables.values() if one.book == self.book}
+        self._meters_aside, self._tables_aside = meters, tables
         self.known_meters |= self.meters.keys()
-        self.meters |= known  # behind those of the plan: the order of the floor file is the order of settling
-        for table in plan.tables.values():
-            if table.book == self.book:
-                self.tables.setdefault(table.id, Table(table)).follow(table)
+        for name, meter in self.meters.items():
+            meter.plan = plan.meters[name]
+        for name, table in self.tables.items():
+            table.follow(plan.tables[name])
         self._shut_tables()
 
     def _shut_tables(self) -> None:
@@ -180,7 +183,8 @@ class Floor:
         """The entries made since the last drain, and the state rows that they changed."""
         entries, self.entries = self.entries, []
         of_book = {"awards_pending": self.awards_pending, "stopped": self.stopped}
-        return entries, self._changes.rows(self.number, self.meters, self.tables, self.boots, self.book, of_book)
+        meters, tables = self.meters | self._meters_aside, self.tables | self._tables_aside
+        return entries, self._changes.rows(self.number, meters, tables, self.boots, self.book, of_book)
 
     def forget(self, durable: int, boots_kept: int = BOOTS_KEPT) -> None:
         """Let go of what the ledger can tell: what was said up to entry ``durable``, but the latest, and old boots."""
@@ -429,24 +433,15 @@ class Floor:
         if kind in ("unopened", "retired"):
             self._shut_tables()
 
-    def keep_waiting(self, document: Mapping[str, Any], waiting: Iterable[str]) -> None:
-        """Keep what people have activated and these meters wait for; nothing once none does."""
-        meters = sorted(waiting)
-        if meters or "waiting" in self.rows.get("config", {}):
-            self.keep("config", "waiting", {"document": dict(document), "meters": meters} if meters else None)
-
     def note_resets(self, meters: set[str]) -> None:
         """These meters were reset, or have ended: what waits for it acts with the entry made next."""
         self._resets |= meters if "config" in self.rows else set()
 
     def follow_resets(self, at: int) -> None:
-        """Meters were reset by 100% awards of games that are over: what waited for it acts from here on (R-34)."""
+        """Let what waited for the resets that were noted act from here on."""
         resets, self._resets = self._resets, set()
-        kept = self.rows.get("config", {}).get("waiting")
-        if kept is not None and not resets.isdisjoint(kept["meters"]):
-            plan, still = released(self.plan, kept["document"], self.opened_meters() - resets)
-            self.keep_waiting(kept["document"], still)
-            self.configure(plan, at)
+        if resets:
+            follow_resets(self, resets, at)
 
     def opened_meters(self) -> set[str]:
         """The meters of this book that its beginning, or people, have opened."""
@@ -470,6 +465,11 @@ class Floor:
 
     def touch_round(self, found: Round, waiting_before: int | None = None) -> None:
         """A round has changed by the entry that is made next; ``waiting_before``: its awards that waited for people."""
+        owed = rounds.owed(found)
+        if owed != found.owed:
+            self.tables[found.plan.id].owed += owed - found.owed
+            found.owed = owed
+            self._changes.tables.add(found.plan.id)
         if found.told:
             found.entries = [*found.entries, self.number + 1][-ENTRIES_KEPT:]
             self._changes.awards[found.key] = rounds.award_row(found, self.number + 1)

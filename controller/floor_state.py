@@ -141,6 +141,8 @@ class Round:
     """Whether a hit has ever stood: from then on its wagers stand."""
     agreed: bool = False
     """Whether a chip count has ever agreed with its wagers: from then on they stand."""
+    owed: int = 0
+    """Its part in what its table owes."""
     entries: list[int] = field(default_factory=list)
     """The entries of its hits and of all that people did about it."""
     past: list[dict[str, Any]] = field(default_factory=list)
@@ -177,6 +179,8 @@ class Table:
     """People have closed the table: no lock-out is accepted."""
     held_by: list[list[Any]] = field(default_factory=list)
     """Unverified awards that hold the table, as game, seat and spot."""
+    owed: int = 0
+    """Awards that wait for people, and envy that is not paid: such a table stays on the floor."""
     shut: bool = False
     """It feeds a meter that is not opened yet, or retired; derived, not kept."""
     prices: dict[str, int] = field(init=False)
@@ -248,7 +252,8 @@ def table_row(table: Table) -> dict[str, Any]:
         "latest_heard": table.latest_heard,
         "loss": table.loss,
         "open": None if table.open is None else round_row(table.open),
-    } | ({"closed": True} if table.closed else {}) | ({"held_by": table.held_by} if table.held_by else {})
+    } | ({"closed": True} if table.closed else {}) | ({"held_by": table.held_by} if table.held_by else {}) | (
+        {"owed": table.owed} if table.owed else {})
 
 
 def round_row(found: Round) -> dict[str, Any]:
@@ -273,6 +278,7 @@ def round_row(found: Round) -> dict[str, Any]:
             "entries": found.entries,
             "hands": [[*place, people] for place, people in found.hands.items()],
             "lines": [[*line, state] for line, state in found.lines.items()],
+            "owed": found.owed,
             "past": found.past,
             "state": found.state,
             "took": found.took,
@@ -303,6 +309,7 @@ def round_from(made: dict[str, Any], plan: TablePlan) -> Round:
         {(seat, spot): people for seat, spot, people in since.get("hands", ())},
         since.get("was_hit", False),
         made.get("agreed", False),
+        since.get("owed", 0),
         list(since.get("entries", ())),
         list(since.get("past", ())),
     )
@@ -312,7 +319,7 @@ def table_from(plan: TablePlan, made: dict[str, Any], locked_plan: TablePlan | N
     """A table from its state; ``locked_plan`` is the table under the version its open round was locked under."""
     table = Table(
         plan, made["games"], None, made["latest_heard"], made["loss"], made.get("closed", False),
-        list(made.get("held_by", ())))
+        list(made.get("held_by", ())), made.get("owed", 0))
     if made["open"] is not None:
         table.open = round_from(made["open"], locked_plan or plan)
     return table

@@ -127,6 +127,7 @@ def transfer(floor: Floor, act: Act, at: int) -> Outcome:
     postings += post(target, (
         ("display", laid.display - was.display), ("reserve", laid.reserve - was.reserve),
         ("overflow", laid.overflow - was.overflow), ("house", -whole)))
+    _bring(floor, target, whole)
     more: dict[str, Any] = {"moved": whole}
     if above:
         more |= _owe_notice(floor, source, above, "transfer", at)
@@ -193,12 +194,22 @@ def reserve_to_house(floor: Floor, act: Act, at: int) -> Outcome:
     return _done(floor, [meter], [before], postings, _owe_notice(floor, meter, move, "reserve-to-house", at))
 
 
+def brought_in(floor: Floor, meter: Meter) -> int:
+    """Microcents of the players that came to a meter by the house's account: transferred, or brought at its opening."""
+    return int(floor.rows.get("brought", {}).get(meter.plan.id, {"microcents": 0})["microcents"])
+
+
+def _bring(floor: Floor, meter: Meter, microcents: int) -> None:
+    if microcents:
+        floor.keep("brought", meter.plan.id, {"microcents": brought_in(floor, meter) + microcents})
+
+
 def recover_seed(floor: Floor, act: Act, at: int) -> Outcome:
     """The house takes back seed that it has put in, never below the seed, where the configuration allows it (R-65)."""
     meter = _open_meter(floor, act.fields["meter"])
     _allowed(meter.plan.seed_recovery, "seed is not recovered here")
     move = act.fields["by_amount"] * MICROCENTS_PER_CENT
-    most = min(-meter.house, meter.display - meter.plan.seed_cents * MICROCENTS_PER_CENT)
+    most = min(-meter.house - brought_in(floor, meter), meter.display - meter.plan.seed_cents * MICROCENTS_PER_CENT)
     if not 0 < move <= most:
         raise ActRefused(Why.NOT_NOW, f"at most {format_microcents(max(0, most))} can be recovered", "take no more")
     before = amounts(meter)
@@ -262,6 +273,7 @@ def accept_opening(floor: Floor, act: Act, _at: int) -> Outcome:
     move = entered["base"] * MICROCENTS_PER_CENT
     before = amounts(meter)
     postings = post(meter, (("house", -move), ("display", move)))
+    _bring(floor, meter, entered["brought"] * MICROCENTS_PER_CENT)
     floor.keep("opening", name, None)
     floor.keep("unopened", name, None)
     return _done(floor, [meter], [before], postings, {"entered": entered})

@@ -6,7 +6,7 @@ Each function either refuses with a reason and changes nothing, or changes the s
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from controller.award import PENDING, TRAY, open_case
+from controller.award import PAID, PENDING, TRAY, open_case, waiting
 from controller.floor_state import Boot, Kept, Meter, Round, Standing, Table, canonical, round_row
 from controller.journal import Posting, contribute, post
 from controller.meter import lay, room, settle
@@ -251,9 +251,11 @@ def restand(
             hands = [*touched_by, *found.hands.get((hit.seat, hit.spot), ())]
             found.cases[hit.seat, hit.spot] = open_case(found, hit, envy_of(found, hit), hands, at)
     standing_now = {"awards": awards(found), "envy": envy(found)}
+    tray = [[hit.seat, hit.spot] for hit in new if not hit.envy_only and found.cases[hit.seat, hit.spot].state == TRAY]
+    paid = {"tray": tray} if tray else {}
     answer = ({"apart": apart} if apart else {}) | standing_now
     touched = tuple(dict.fromkeys([*settled, *(_row_meter(found.plan, hit) for hit in moved)]))
-    return Done(found.game, postings, touched, _members({"settled": settled} | answer), answer, settled)
+    return Done(found.game, postings, touched, _members({"settled": settled} | answer | paid), answer, settled)
 
 
 def refuse_hit(open_round: Round, hit: Hit, named: set[tuple[int, str]]) -> Refusal | None:
@@ -392,6 +394,13 @@ def award_row(found: Round, entry: int) -> dict[str, Any]:
              for hit in hits for seat, cents in envy_of(found, hit).items()]
     return {"awards": made, "entry": entry, "envy": envy(found), "lines": lines, "past": found.past,
             "round": round_row(found)}
+
+
+def owed(found: Round) -> int:
+    """How many awards of a round wait for people, and how many amounts of its envy are not paid."""
+    envy = [_line_state(found, standing.hit, seat) for standing in found.hits.values()
+            for seat in envy_of(found, standing.hit)]
+    return waiting(found) + sum(state not in (PAID, TRAY) for state in envy)
 
 
 def _line_state(found: Round, hit: Hit, seat: int) -> str:

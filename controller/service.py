@@ -84,7 +84,7 @@ def _in_force(plan: FloorPlan, wiring: Wiring, config: Path, path: Path) -> tupl
     """The floor to run: what people have activated in the ledger goes before the file, once there are people (D5)."""
     reader = Reader(path)
     try:
-        book = next(iter(reader.heads()))
+        book = reader.plan(next(iter(reader.heads()))).books[0]
         if not reader.states(book, "person", latest=1):
             return plan, wiring
         active = reader.plan(book)

@@ -17,6 +17,7 @@ PURE_ROOMS = (
     "controller.evidence_check",
     "controller.award_acts",
     "controller.changes",
+    "controller.waiting_config",
     "controller.corrections",
     "controller.day_acts",
     "controller.desk",
