@@ -192,23 +192,31 @@ def pay(floor: Floor, act: Act, at: int) -> Outcome:
         raise ActRefused(Why.NOT_NOW, f"not released: {why}", f"ask {named(rules.release)} to release it")
     if _paper_missing(rules, case, due):
         raise ActRefused(Why.NOT_NOW, "the checklist of this award is not complete", "complete it first")
-    handed = act.fields["handed"]
-    if handed != due:
+    handed, withheld = act.fields["handed"], _withheld(case)
+    net = due - withheld
+    if handed != net:
         if "reason" not in act.fields:
-            raise ActRefused(Why.WRONG_FIELD, f"the award is {format_cents(due)}, not {format_cents(handed)}",
-                             "hand over the award, or give a reason and let a third person sign")
-        need_third(act, f"{format_cents(handed)} is handed over for an award of {format_cents(due)}")
+            raise ActRefused(Why.WRONG_FIELD, f"to be handed over is {format_cents(net)}, not {format_cents(handed)}",
+                             "hand over that, or give a reason and let a third person sign")
+        need_third(act, f"{format_cents(handed)} is handed over where {format_cents(net)} is due")
     postings = []
     for meter, cents in _meters_of(floor, found, place):
         microcents = cents * MICROCENTS_PER_CENT
         postings += post(meter, (("pending", -microcents), ("paid", microcents)))
         floor.touch_meters(meter.plan.id)
-    told = _about(found, place) | {"difference": handed - due, "handed": handed, "how": act.fields["how"]}
+    told = _about(found, place) | {"difference": handed - net, "handed": handed, "how": act.fields["how"]}
+    if withheld:
+        told["withheld"] = withheld
     waited = award.waiting(found)
     step(floor, case, act, "pay", at, {"handed": handed, "how": act.fields["how"]})
     settle_apart(floor, found)
     floor.touch_round(found, waited)
     return _done(found, told, postings)
+
+
+def _withheld(case: Case) -> int:
+    """Cents withheld by the latest checklist, or 0."""
+    return next((int(taken["withheld"]) for taken in reversed(case.steps) if taken["step"] == "paper"), 0)
 
 
 def settle_apart(floor: Floor, found: Round) -> None:
@@ -271,6 +279,9 @@ def take_away(floor: Floor, act: Act, found: Round, place: tuple[int, str], name
     can(floor, case, name)
     waited, told = award.waiting(found), _about(found, place)
     step(floor, case, act, name, at, {"reason": act.fields["reason"]})
+    # Whoever entered it, or took it away, takes no part in what is keyed at this seat in its place.
+    signers = [person.id for person in act.people()]
+    found.hands[place] = list(dict.fromkeys([*found.hands.get(place, ()), *case.touched, *signers]))
     set_aside(found, place)
     done = rounds.restand(floor.meters, found, (), (place,), at)
     floor.touch_meters(*done.touched)
@@ -311,7 +322,7 @@ def in_error(floor: Floor, act: Act, at: int) -> Outcome:
     return _done(found, _about(found, place), postings)
 
 
-def _envy_line(act: Act, found: Round) -> tuple[tuple[int, str, int], int]:
+def _envy_line(floor: Floor, act: Act, found: Round) -> tuple[tuple[int, str, int], int]:
     """The line of envy that an act speaks of, and its cents."""
     seat, spot = place_of(act)
     standing = found.hits.get((seat, spot))
@@ -322,6 +333,11 @@ def _envy_line(act: Act, found: Round) -> tuple[tuple[int, str, int], int]:
     case = found.cases.get((seat, spot))
     if case is not None and case.state == award.PENDING:
         raise ActRefused(Why.NOT_NOW, "the hand is not verified", "verify the hand first")
+    if case is not None and case.state == award.IN_ERROR:
+        raise ActRefused(Why.NOT_NOW, "the hand was found paid in error", "no envy is due for it")
+    why = "" if case is None else needs_release(floor.plan.awards, found, (seat, spot))
+    if case is not None and case.state == award.VERIFIED and why:
+        raise ActRefused(Why.NOT_NOW, f"the hand is not released: {why}", "let it be released first")
     if case is not None and case.state == award.TRAY:
         raise ActRefused(Why.ALREADY_DONE, "the dealer has paid it with the hand", _DONE)
     return (seat, spot, to), due[to]
@@ -330,14 +346,17 @@ def _envy_line(act: Act, found: Round) -> tuple[tuple[int, str, int], int]:
 def pay_envy(floor: Floor, act: Act, _at: int) -> Outcome:
     """One seat's envy for one hand has been handed over; the house's money, never a meter's."""
     found = game_of(floor, act)
-    line, cents = _envy_line(act, found)
+    line, cents = _envy_line(floor, act, found)
     if found.lines.get(line) == "paid":
         raise ActRefused(Why.ALREADY_DONE, f"the envy of seat {line[2]} is paid", _DONE)
     case = found.cases.get(line[:2])
     if case is not None:
         _independent(case, act, "verify")
-    elif act.by.id in found.hands.get(line[:2], ()):
-        raise ActRefused(Why.TOUCHED_IT, f"{act.by.id} has entered or corrected this hand", "ask another person")
+    else:
+        need_third(act, "nobody verifies the hand of a seat without a wager")
+    if case is None and not {person.id for person in act.people()}.isdisjoint(found.hands.get(line[:2], ())):
+        raise ActRefused(Why.TOUCHED_IT, "one of the two has entered or corrected this hand",
+                         "ask another person")
     found.lines[line] = "paid"
     floor.touch_round(found)
     return _done(found, {"cents": cents, "how": act.fields["how"]})
@@ -346,7 +365,7 @@ def pay_envy(floor: Floor, act: Act, _at: int) -> Outcome:
 def leave_envy(floor: Floor, act: Act, _at: int) -> Outcome:
     """Nobody claimed it: it stays a liability, and may still be paid."""
     found = game_of(floor, act)
-    line, cents = _envy_line(act, found)
+    line, cents = _envy_line(floor, act, found)
     if line in found.lines:
         raise ActRefused(Why.ALREADY_DONE, f"the envy of seat {line[2]} is {found.lines[line]}", _DONE)
     found.lines[line] = "unclaimed"

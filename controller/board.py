@@ -12,6 +12,7 @@ from typing import Any
 
 from controller.alarm_board import AlarmBoard
 from controller.award import OPEN
+from controller.floor import STATE_KINDS
 from controller.floor_state import StateRow, Table, meter_from
 from controller.journal import Entry
 from controller.plan import FloorPlan, MeterPlan, TablePlan
@@ -50,6 +51,8 @@ class Board:
         self._links = {meter: link_of(plan, meter) for meter in plan.meters}
         self.tables = {table.id: TableView(table, (), "") for table in plan.tables.values()}
         self.awards: tuple[AwardView, ...] = ()
+        self.rows: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+        """What people have made, by book and kind, then by key."""
         self._waiting: dict[tuple[str, int], tuple[AwardView, ...]] = {}
         self.envy: tuple[EnvyView, ...] = ()
         self.notes: tuple[Note, ...] = ()
@@ -102,6 +105,13 @@ class Board:
             made = json.loads(row.body)
             table, game = row.key.rsplit("/", 1)
             self._learn_awards(table, int(game), made)
+        elif row.kind not in STATE_KINDS:
+            rows = self.rows.setdefault((book, row.kind), {})
+            body = json.loads(row.body)
+            if body is None:
+                rows.pop(row.key, None)
+            else:
+                rows[row.key] = body
 
     def _table(self, table: str, body: str) -> None:
         view = self.tables[table]

@@ -28,7 +28,7 @@ def read_board(reader: Reader, plan: FloorPlan) -> Board:
                  for row in reader.states(book, "award", WAITING_KEPT, having=f'"state":"{state}"')}
         older |= {row.key: row for row in awards}
         states = [*reader.states(book, "alarm"), *reader.states(book, "meter"), *tables, *reader.states(book, "book"),
-                  *sorted(older.values(), key=lambda row: row.number)]
+                  *sorted(older.values(), key=lambda row: row.number), *reader.people_rows(book)]
         board.learn(book, entries, states)
         board.entries[book] = number
     # State rows come in the order in which they last changed; people look for a meter where the floor file has it.
@@ -54,5 +54,5 @@ def catch_up(board: Board, reader: Reader) -> None:
         if number > since:
             entries = reversed(reader.entries(book, latest=number - since))
             kept = [row for kind in ("alarm", "meter", "table", "book") for row in reader.states(book, kind)]
-            kept += reversed(reader.states(book, "award", AWARDS_KEPT))
+            kept += [*reversed(reader.states(book, "award", AWARDS_KEPT)), *reader.people_rows(book)]
             board.learn(book, entries, [row for row in kept if row.number > since])

@@ -32,6 +32,8 @@ UNWRITTEN_MAX = 2_048
 """Messages that may wait for the writer; beyond it intake is full and the units send again (design section 7)."""
 ENGINE_FAULTS = (BrokenInvariant, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What leaves the engine half way through a message, by its own checks or by a fault in it: what it holds is void."""
+PEOPLE_COUNTED = 4_096
+"""People whose refused acts are counted one by one."""
 RETRY_S = 1.0
 """Between tries of a ledger that cannot be written."""
 
@@ -60,6 +62,8 @@ class Books:
         self._after: list[Callable[[], object]] = []
         self._acts: list[asyncio.Future[bool]] = []
         """Acts that wait for their commit; a rebuilt state answers them with False."""
+        self._refused: dict[str, int] = {}
+        """By person: acts that were refused since this daemon began."""
         self._messages = self._written = 0
         self._writing: _Job | None = None
         self._writing_since = 0.0
@@ -143,44 +147,66 @@ class Books:
         why = self.why_closed(book)
         if why or self._closing:
             raise ActRefused(Why.NOT_NOW, why or "the controller is being stopped", "try again when it runs")
-        await self._when_its_game_is_durable(book, asked)
+        try:
+            desk.check(self.floors[book], asked)  # before anything is looked up for somebody who may not
+        except ActRefused as no:
+            await self._keep_refusal(book, asked, no)
+            raise
+        await self._know_its_game(book, asked)
         floor = self.floors[book]
         for other in self.floors.values():  # one form is one act, whatever book it is sent to
             if asked.id in other.acts:
                 floor.acts.setdefault(asked.id, other.acts[asked.id])
         try:
-            tell_act(floor, asked, self._reader.recall_act, partial(self._reader.recall_game, book))
+            tell_act(floor, asked, self._reader.recall_act, lambda *_: None)
         except LedgerError as wrong:
             self._fail(str(wrong))
             raise ActRefused(Why.NOT_NOW, "the ledger cannot be read", "call the technician") from wrong
-        refused, acted = None, None
         try:
             acted = desk.act(floor, asked, self._clock())
         except ActRefused as no:
-            refused = no
-            desk.refuse(floor, asked, no, self._clock())
+            await self._keep_refusal(book, asked, no)
+            raise
         except ENGINE_FAULTS as broken:
             self._break(f"{asked.kind}: {broken or type(broken).__name__}")
             raise ActRefused(Why.NOT_NOW, "the books do not add up and are stopped", "call the technician") from broken
-        durable = self._loop.create_future()
+        return acted if await self._durable() else self._after_all(asked)
+
+    async def _keep_refusal(self, book: str, asked: Act, no: ActRefused) -> None:
+        """A refused act is an entry: the first of a person, then at each doubling of their number (SD-09)."""
+        count = self._refused[asked.by.id] = self._refused.get(asked.by.id, 0) + 1
+        if count & (count - 1):
+            return
+        if len(self._refused) > PEOPLE_COUNTED:
+            self._refused.clear()
+        desk.refuse(self.floors[book], asked, no, self._clock())
+        await self._durable()
+
+    async def _durable(self) -> bool:
+        """Wait until everything entered so far is durable; False: the commit failed, or reported a failure."""
+        durable: asyncio.Future[bool] = self._loop.create_future()
         self._acts.append(durable)
         self.when_durable(partial(_settle, durable))
-        if not await durable:
-            return self._after_all(asked)
-        if refused is not None or acted is None:
-            raise refused or ActRefused(Why.NOT_NOW, "nothing was done", "send it again")
-        return acted
+        return await durable
 
-    async def _when_its_game_is_durable(self, book: str, asked: Act) -> None:
-        """A closed game is read back from the ledger: all that is being written of it must be there first."""
+    async def _know_its_game(self, book: str, asked: Act) -> None:
+        """A closed game is read back aside, once all that is being written of it is there."""
         game = desk.names_game(asked)
-        while game is not None and self.floors[book].find_game(game.key) is None and (
-                self._writing is not None or self._pending()):
-            durable: asyncio.Future[bool] = self._loop.create_future()
-            self._acts.append(durable)
-            self.when_durable(partial(_settle, durable))
-            if not await durable:
+        if game is None or game.table not in self.floors[book].tables:
+            return
+        while self.floors[book].find_game(game.key) is None and (self._writing is not None or self._pending()):
+            if not await self._durable():
                 raise ActRefused(Why.NOT_NOW, "the ledger could not be written; nothing was done", "send it again")
+        if self.floors[book].find_game(game.key) is not None:
+            return
+        try:
+            found = await asyncio.to_thread(self._reader.recall_game, book, *game)
+        except LedgerError as wrong:
+            self._fail(str(wrong))
+            raise ActRefused(Why.NOT_NOW, "the ledger cannot be read", "call the technician") from wrong
+        floor = self.floors[book]
+        if found is not None and floor.find_game(game.key) is None:
+            floor.remember_game(found[0], found[1].tables[game.table])
 
     def _after_all(self, asked: Act) -> Acted:
         """A commit that reported a failure may have been done (MO-06): the ledger says whether the act was."""

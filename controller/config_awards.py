@@ -50,7 +50,10 @@ def _words(row: Section, key: str, low: int, high: int) -> list[str]:
 
 def _paper(row: Section) -> tuple[str, ...]:
     if row.has("paper"):
-        return tuple(_words(row, "paper", 1, PAPER_MAX))
+        lines = _words(row, "paper", 1, PAPER_MAX)
+        if any(";" in line or line != " ".join(line.split()) for line in lines):
+            row.refuse("paper", "a line with a semicolon or wide blanks", "write each line plainly")
+        return tuple(lines)
     if row.has("paper_from"):
         row.missing("paper", 'list the lines to be ticked, like paper = ["Identity checked", "Cards to camera"]')
     return ()

@@ -116,6 +116,7 @@ def withdraw_hit(floor: Floor, act: Act, at: int) -> Outcome:
     refuse_paid_envy(found, place)
     if standing is None or not standing.hit.envy_only:
         return take_away(floor, act, found, place, "withdraw", at)
+    _remember_hands(found, place, act)
     return _outcome(floor, found, rounds.restand(floor.meters, found, (), [place], at), award.waiting(found), at)
 
 

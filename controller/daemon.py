@@ -57,6 +57,9 @@ FRESH_US = 900_000
 
 VERSION = package_version("progressive-meter-controller")
 
+WHOLE_FLOOR = frozenset(("day-closed", "handed-over"))
+"""Acts that every book keeps: a day is closed, and a shift handed over, for the whole floor."""
+
 _log = logging.getLogger("meterd")
 
 
@@ -316,12 +319,16 @@ class Daemon:
 
     def rows(self, book: str, kind: str) -> Mapping[str, Mapping[str, Any]]:
         """The newest state rows of a kind that people have made in a book, by key."""
-        return self._books.floors[book].rows.get(kind, {})
+        return self._board.rows.get((book, kind), {})
 
     async def act(self, book: str, asked: Act) -> Acted:
         """Do what people ask; returns after the commit, or raises ActRefused."""
         if asked.kind == "table-closed":
             self._refuse_unsent(str(asked.fields["table"]))
+        if asked.kind in WHOLE_FLOOR:
+            for number, other in enumerate(self._books.floors):
+                if other != book:
+                    await self._books.act(other, asked._replace(id=f"{asked.id[:60]}.{number}"))
         return await self._books.act(book, asked)
 
     async def meter_trial(self, asked: Act) -> Outcome:

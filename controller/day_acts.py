@@ -3,7 +3,7 @@
 A day is closed once, in its order, after it has ended; what is entered later falls in the open day.
 """
 
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 from controller.acts import Act, ActRefused, Why
@@ -40,6 +40,8 @@ def close_day(floor: Floor, act: Act, at: int) -> Outcome:
     last = last_closed(floor)
     if last is not None and day <= last:
         raise ActRefused(Why.ALREADY_DONE, f"the days up to {last} are closed", "close the next one")
+    if last is not None and day != last + timedelta(days=1):
+        raise ActRefused(Why.NOT_NOW, f"{last + timedelta(days=1)} is not closed yet", "close the days in their order")
     floor.keep("day", CLOSED, {"at": at, "by": list(act.by), "day": day.isoformat()})
     return Outcome({"awards_pending": floor.awards_pending, "balances": balances(floor), "day": day.isoformat()})
 

@@ -5,6 +5,7 @@ rules are in the room that ``RULES`` names; they check everything before they ch
 """
 
 from collections.abc import Callable, Mapping
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from controller import alarm_acts, award_acts, config_acts, corrections, day_acts, meter_acts, slip_acts, table_acts
@@ -45,6 +46,12 @@ def names_game(act: Act) -> Named | None:
     return Named(table, game) if isinstance(table, str) and isinstance(game, int) else None
 
 
+def check(floor: Floor, asked: Act) -> None:
+    """Raise ActRefused unless the right people signed, by the table of acts and the floor's configuration."""
+    kind = KINDS[asked.kind]
+    check_people(asked, kind._replace(by=floor.plan.awards.by(asked.kind) or kind.by))
+
+
 def act(floor: Floor, asked: Act, at: int) -> Acted:
     """Do an act, or raise ActRefused and change nothing. Raises BrokenInvariant when the books do not add up."""
     before = floor.acts.get(asked.id)
@@ -54,8 +61,7 @@ def act(floor: Floor, asked: Act, at: int) -> Acted:
             raise ActRefused(Why.ACT_DIFFERS, "this form was sent before with something else in it",
                              "look what has been done, then load the page again")
         return before[1]._replace(before=True)
-    kind = KINDS[asked.kind]
-    check_people(asked, kind._replace(by=floor.plan.awards.by(asked.kind) or kind.by))
+    check(floor, asked)
     done = RULES[asked.kind](floor, asked, at)
     body = act_body(asked) | {"told": dict(done.told)}
     entry = floor.enter(
@@ -71,8 +77,15 @@ def act(floor: Floor, asked: Act, at: int) -> Acted:
 
 def refuse(floor: Floor, asked: Act, refused: ActRefused, at: int) -> None:
     """Keep a refused act as an entry: who asked for what, and why it was not done (R-108)."""
-    body = {"act": act_body(asked), "kind": asked.kind, "reason": refused.why.value, "what": refused.what}
+    fields = {name: _short(said) for name, said in asked.fields.items()}
+    body = {"act": act_body(asked) | {"fields": fields}, "kind": asked.kind, "reason": refused.why.value,
+            "what": refused.what}
     floor.enter("act-refused", at, table=_table_of(floor, asked), body=body)
+
+
+def _short(said: object) -> object:
+    """What a refusal keeps of a field: of a whole document its hash."""
+    return {"sha256": sha256(canonical(said).encode()).hexdigest()} if isinstance(said, dict) else said
 
 
 def _table_of(floor: Floor, asked: Act) -> str | None:

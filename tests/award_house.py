@@ -66,7 +66,7 @@ class PeopleEngine(Engine):
         self.ids += 1
         by = people[0]
         second, third = (*people[1:], None, None)[:2]
-        if kind in ("award-verified", "award-paid"):  # an override's other signature is the third one
+        if kind in ("award-verified", "award-paid", "envy-paid"):  # an override's other signature is the third one
             second, third = third, second
         return self.do(read_act(kind, act_id or f"act-{self.ids:06d}", dict(said), by, second, third))
 

@@ -319,7 +319,8 @@ class Night:
         due = list(self.oracle.envy_of(played, (seat, spot)))
         to = self.rng.choice(due if due and self.rng.random() < 0.9 else [one for one, _ in played.wagers])
         more = {"how": "chips"} if kind == "envy-paid" else {"reason": "the player left"}
-        self.act(kind, self.people(1), {"table": table, "game": game, "seat": seat, "spot": spot, "to": to} | more)
+        many = self.rng.choice((1, 2)) if kind == "envy-paid" else 1
+        self.act(kind, self.people(many), {"table": table, "game": game, "seat": seat, "spot": spot, "to": to} | more)
 
     def _envied(self, found: Round) -> list[tuple[int, str]]:
         """Hands that earn others their envy, and are looked at already."""

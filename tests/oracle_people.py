@@ -113,7 +113,7 @@ class PeopleOracle(Oracle):
         told = self.told[found]
         told.any_hit = True
         if place in found.envy_only:
-            told.alone[place] = touched
+            told.alone[place] = touched | told.hands.get(place, set())
             return
         touched = touched | told.hands.get(place, set())
         whole = self.due(found, place) + sum(self.envy_of(found, place).values())
@@ -260,7 +260,7 @@ class PeopleOracle(Oracle):
         self._award(told, place, "pending", "verified", "released")
         self._signed(people, ROLES["floor"], ROLES["floor"])
         self._envy_unpaid(told, place)
-        self._restand(found, told, place, None, False)
+        self._restand(found, told, place, None, False, {name for name, _ in people})
 
     def _in_error(self, found: Round, told: Told, place: SpotOfSeat, people: Signers, _said: Any) -> None:
         award = self._award(told, place, "paid")
@@ -289,7 +289,13 @@ class PeopleOracle(Oracle):
 
     def _pay_envy(self, found: Round, told: Told, place: SpotOfSeat, people: Signers, said: Any) -> None:
         line = self._line(found, told, place, said)
+        award = told.awards.get(place)
+        if award is None:  # nobody verifies the hand of a seat without a wager: two people pay its envy
+            self._signed(people, ROLES["floor"], ROLES["floor"])
         self._signed(people, ROLES["floor"])
+        if award is not None and (
+                award.state == "in-error" or (award.state == "verified" and self.needs_release(found, place))):
+            raise NotDone
         self._untouched(told.awards.get(place) or Award("", told.alone[place]), people, "verify")
         if told.lines.get(line) == "paid":
             raise NotDone
@@ -314,6 +320,8 @@ class PeopleOracle(Oracle):
             left = {self._meter(told, gone, part): cents for part, cents in found.shares[gone].items()}
             award = told.awards.pop(gone, None)
             known = award.touched if award is not None else told.alone.pop(gone, set())
+            if not change:  # who entered it or took it away takes no part in what is keyed in its place
+                told.hands.setdefault(gone, set()).update(known | (touched or set()))
             touched = (touched or set()) | (known if change else set())
             told.lines = {line: state for line, state in told.lines.items() if line[0] != gone}
             del found.hits[gone], found.shares[gone]
@@ -374,7 +382,7 @@ class PeopleOracle(Oracle):
     def _withdraw(self, found: Round, told: Told, place: SpotOfSeat, people: Signers, _said: Any) -> None:
         self._correctors(told, people)
         self._standing(found, told, place)
-        self._restand(found, told, place, None, False)
+        self._restand(found, told, place, None, False, {name for name, _ in people})
 
     def _wagers_open(self, found: Round, told: Told) -> None:
         if told.any_hit or told.agreed or told.chips == len(found.wagers):

@@ -63,9 +63,10 @@ def test_a_checklist_of_a_smaller_award_is_not_the_checklist_of_a_larger_one() -
     """The withheld amount and the form were of the smaller one."""
     desk = shared(plan_with(paper_from="$1,000.00", paper=["Identity checked"]))
     desk.act("award-verified", ANNA, game=1, seat=3)
-    desk.act("paper-done", ANNA, game=1, seat=3, ticked="Identity checked", taxable="taxable", withheld="$2,401.21")
+    desk.act("paper-done", ANNA, game=1, seat=3, ticked="Identity checked", taxable="taxable", withheld="$5.05")
     desk.act("award-refused", BEN, CARL, game=1, seat=5, reason="no such hand")
-    assert desk.refused("award-paid", BEN, game=1, seat=3, handed=due(desk, 3), how="chips") is Why.NOT_NOW
+    assert due(desk, 3) == "$15,005.10"
+    assert desk.refused("award-paid", BEN, game=1, seat=3, handed="$15,000.05", how="chips") is Why.NOT_NOW
 
 
 # Money that goes out, or on a meter, without those who must sign it

@@ -5,6 +5,7 @@ from desk_house import ANNA, BEN, CARL, DORA, EVERYBODY, FAY, GUS, IDA, Desk, pl
 
 from controller.acts import Why
 from controller.award import OPEN, STEPS
+from controller.money import format_cents
 from controller.people import Role
 
 HIT = "four-of-a-kind"
@@ -212,7 +213,9 @@ def test_large_awards_are_paid_only_when_every_line_of_the_checklist_is_ticked()
     assert desk.refused("paper-done", CARL, **paper, ticked="Identity checked") is Why.WRONG_FIELD
     told = desk.act("paper-done", CARL, **paper, ticked="Identity checked; Cards to camera").told
     assert told["net"] == told["due"] - 10_000
-    desk.pay(1, 3, due(desk), BEN)
+    assert desk.refused("award-paid", BEN, game=1, seat=3, handed=due(desk), how="cash") is Why.WRONG_FIELD
+    paid = desk.pay(1, 3, format_cents(told["net"]), BEN).told
+    assert (paid["difference"], paid["withheld"]) == (0, 10_000)
 
 
 def test_each_envy_amount_is_a_line_of_its_own_paid_once() -> None:
@@ -238,3 +241,13 @@ def test_every_state_is_in_the_table_of_steps() -> None:
     reached = {after for steps in STEPS.values() for after in steps.values()}
     assert reached <= STEPS.keys()
     assert all(STEPS[state] for state in OPEN)
+
+
+def test_who_took_a_hand_away_takes_no_part_in_what_is_keyed_in_its_place() -> None:
+    desk = Desk()
+    desk.lock(1, 3, 5)
+    desk.act("hit-added", ANNA, BEN, game=1, seat=3, outcome=HIT, reason="no keypad")
+    desk.act("hit-withdrawn", CARL, IDA, game=1, seat=3, reason="read again")
+    desk.hit(1, 3, HIT)
+    for person in (ANNA, BEN, CARL, IDA):
+        assert desk.refused("award-verified", person, game=1, seat=3) is Why.TOUCHED_IT

@@ -211,7 +211,7 @@ def test_who_added_a_hand_without_a_wager_does_not_pay_its_envy() -> None:
     desk = Desk()
     desk.lock(1, 1, 2)
     desk.act("hit-added", ANNA, BEN, game=1, seat=3, outcome=TOP, envy_only=True, **WRONG)
-    assert desk.refused("envy-paid", ANNA, game=1, seat=3, to=2, how="chips") is Why.TOUCHED_IT
+    assert desk.refused("envy-paid", ANNA, game=1, seat=3, to=2, how="chips") is Why.THIRD_PERSON
 
 
 # ---------------------------------------------------------------------- wagers

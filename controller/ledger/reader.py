@@ -139,7 +139,7 @@ class Reader:
             plans = {plan_entry: latest}
             for number in plan_entries(json.loads(row.body) for row in tables) - {plan_entry}:
                 plans[number] = build(self.config_entry(book, number)[1]["document"])
-            rows = [*meters, *tables, *boots, *self.states(book, "book"), *self._people_rows(book)]
+            rows = [*meters, *tables, *boots, *self.states(book, "book"), *self.people_rows(book)]
             number = self.heads()[book][0]
             return Floor.loaded(plan or latest, book, rows, number, plan_entry, plans, boots_elsewhere=elsewhere)
 
@@ -156,7 +156,7 @@ class Reader:
         elsewhere = len(rows) == BOOTS_READ or len(kept) < len(rows)
         return list((kept | {row.key: row for row in self._waiting(book)}).values()), elsewhere
 
-    def _people_rows(self, book: str) -> list[StateRow]:
+    def people_rows(self, book: str) -> list[StateRow]:
         """Every row of the kinds that ``Floor.keep`` keeps, in the order of their keys."""
         query = select(state.c.kind, state.c.key, state.c.number, state.c.body).where(
             state.c.book == book, state.c.kind.not_in(STATE_KINDS)).order_by(state.c.kind, state.c.key)

@@ -195,9 +195,7 @@ def _award(known: _Hands, entry: Entry, award: Mapping[str, Any]) -> Hand:
     prize = plan.prizes[outcome]
     envy = _envy(known, seat, spot, prize.envy_cents)
     before = known.hands.get((seat, spot))
-    whole = award["fixed"] + award["returned"] + envy
-    tray = (entry.kind == "hits" and (seat, spot) not in known.touched and not prize.shares
-            and whole <= known.plan.tray_limit_cents)
+    tray = [seat, spot] in told_of(entry).get("tray", [])
     if before is not None and before.outcome == outcome:
         tray = before.tray
     won = tuple((plan.meter_of[part], cents) for part, cents in award["meters"].items())

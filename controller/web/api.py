@@ -4,6 +4,7 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Path, Query, Response
 
+from controller.desk import DESK
 from controller.sign import to_json
 from controller.web import models
 from controller.web.source import Source
@@ -85,12 +86,13 @@ def _book(api: APIRouter, source: Source) -> None:
         before: Annotated[int | None, Query(ge=1, le=NUMBER_MAX)] = None,
         count: Annotated[int, Query(ge=1, le=LOG_MAX)] = 100,
     ) -> models.Log:
-        """Entries of a book, newest first; without ``book`` the first one."""
+        """Entries of a book, newest first; without ``book`` the first one. What people did is told without its body."""
         books = source.snapshot().plan.books
         name = books[0] if book is None else book
         if name not in books:
             raise missing("book", name, f"one of {', '.join(books)}")
-        rows = await source.log(name, before, count)
+        rows = [row | {"body": {}} if row.get("device") == DESK or row.get("kind") == "act-refused" else row
+                for row in map(dict, await source.log(name, before, count))]
         return models.log(name, [models.LogEntry.model_validate(dict(row)) for row in rows], count)
 
 

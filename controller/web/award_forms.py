@@ -109,13 +109,15 @@ def next_step(game: GameFile, one: AwardFile, person: Person, *, picker: bool) -
         return None
     rules = game.floor.awards
     life, due = one.life, format_cents(one.life.due_cents)
-    buttons = {"award-verified": f"Verify {due}", "award-released": f"Release {due}", "award-paid": f"Pay {due}",
+    withheld = next((int(act.told["withheld"]) for act in reversed(life.acts) if act.kind == "paper-done"), 0)
+    handed = format_cents(life.due_cents - withheld)
+    buttons = {"award-verified": f"Verify {due}", "award-released": f"Release {due}", "award-paid": f"Pay {handed}",
                "paper-done": "The checklist is complete"}
     spot = game.round.plan.spot[life.spot]
     why_not = one.why_not(kind, person.id) if person.role in roles_for(kind, rules) else ""
     seen = {"due": due} if any(field.name == "due" for field in KINDS[kind].fields) else {}
     form = None if why_not else form_of(
-        kind, person, rules, place_values(game, *life.place) | seen, buttons[kind], given={"handed": due},
+        kind, person, rules, place_values(game, *life.place) | seen, buttons[kind], given={"handed": handed},
         choices={"taxable": (("taxable", "yes"), ("not-taxable", "no"))},
         cards=spot.paytable.id if picker and kind == "award-verified" else "",
         lines=rules.paper if kind == "paper-done" else ())

@@ -195,6 +195,9 @@ def _by_form(desk: APIRouter) -> None:
         check_csrf(request, signed, form.pop("csrf", ""))
         back = local_path(form.pop("back", "/"))
         act_id = form.pop("act_id", "")
+        ticks = [form.pop(name) for name in list(form) if name.startswith("tick-")]
+        if ticks:
+            form["ticked"] = "; ".join(ticks)
         signers = {name: form.pop(name, "") for name in _SIGNERS}
         sign_ins = sign_ins_of(request)
         try:
