@@ -126,6 +126,9 @@ KINDS: dict[str, ActKind] = {kind.name: kind for kind in (
     ActKind("day-closed", "Close the gaming day", (Field("day", "Gaming day, like 2026-12-31"), NOTE), ACCOUNTING),
     ActKind("sign-read", "Enter what a sign shows", (METER, Field("read", "Read on the sign", Is.MONEY), NOTE),
             FLOOR | ACCOUNTING),
+    ActKind("hold-set", "Set a legal hold", (Field("id", "Name of the hold", Is.ID), REASON), MANAGER | ADMINISTRATOR),
+    ActKind("hold-lifted", "Lift a legal hold", (Field("id", "Name of the hold", Is.ID), REASON),
+            MANAGER | ADMINISTRATOR, second=ACCOUNTING | ADMINISTRATOR | _roles(Role.AUDITOR)),
     ActKind("handed-over", "Hand over the shift", (NOTE,), MANAGER, second=MANAGER),
 )}
 

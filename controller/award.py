@@ -4,12 +4,16 @@ pending -> verified -> (released) -> paid, or refused; a paid one is never undon
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from controller.floor_state import Case, Round
 from firmware_bridge.messages import Hit
 
 PENDING, VERIFIED, RELEASED, PAID = "pending", "verified", "released", "paid"
 REFUSED, TRAY, IN_ERROR, WITHDRAWN = "refused", "paid-by-dealer", "paid-in-error", "withdrawn"
+
+CHANGED = "amount-changed"
+"""A step that nobody takes: another hand of the game has made the award another one, and it is pending again."""
 
 STEPS: Mapping[str, Mapping[str, str]] = {
     PENDING: {"verify": VERIFIED, "refuse": REFUSED, "withdraw": WITHDRAWN},
@@ -60,3 +64,9 @@ def holding(found: Round) -> list[list[object]]:
         return []
     return [[found.game, *place] for place, case in found.cases.items()
             if case.state == PENDING and due_cents(found, place) >= hold_from]
+
+
+def signed_steps(case: Case) -> list[dict[str, Any]]:
+    """The steps that still count: those since the award last became another amount."""
+    changed = [place for place, step in enumerate(case.steps) if step["step"] == CHANGED]
+    return case.steps[changed[-1] :] if changed else case.steps

@@ -57,7 +57,7 @@ def case_of(floor: Floor, found: Round, place: tuple[int, str]) -> Case:
     return case
 
 
-_LIFE = frozenset(name for steps in award.STEPS.values() for name in steps) | {"hit"}
+_LIFE = frozenset(name for steps in award.STEPS.values() for name in steps) | {"hit", award.CHANGED}
 
 
 def last_words(floor: Floor, steps: list[dict[str, Any]]) -> str:
@@ -89,7 +89,7 @@ def _independent(case: Case, act: Act, *others: str) -> None:
         if person.id in case.touched:
             raise ActRefused(Why.TOUCHED_IT, f"{person.id} has entered or corrected a wager or hand of this award",
                              "ask another person")
-        for taken in case.steps:
+        for taken in award.signed_steps(case):
             if taken["step"] in others and person.id in taken["by"]:
                 raise ActRefused(Why.SAME_PERSON, f"{person.id} has taken another step of this award ({taken['step']})",
                                  "ask another person")
@@ -167,7 +167,7 @@ def _cards(rules: AwardRules, found: Round, place: tuple[int, str], act: Act) ->
 
 
 def release(floor: Floor, act: Act, at: int) -> Outcome:
-    """A third person of a third role lets a large award, or one in doubt, be paid (D26)."""
+    """A third person lets a large award, or one in doubt, be paid (D26)."""
     found, place = game_of(floor, act), place_of(act)
     case = case_of(floor, found, place)
     can(floor, case, "release")
@@ -216,7 +216,7 @@ def pay(floor: Floor, act: Act, at: int) -> Outcome:
 
 def _withheld(case: Case) -> int:
     """Cents withheld by the latest checklist, or 0."""
-    return next((int(taken["withheld"]) for taken in reversed(case.steps) if taken["step"] == "paper"), 0)
+    return next((int(taken["withheld"]) for taken in reversed(award.signed_steps(case)) if taken["step"] == "paper"), 0)
 
 
 def settle_apart(floor: Floor, found: Round) -> None:
@@ -234,7 +234,7 @@ def settle_apart(floor: Floor, found: Round) -> None:
 
 def _paper_missing(rules: AwardRules, case: Case, due: int) -> bool:
     needed = rules.paper_from_cents is not None and due >= rules.paper_from_cents
-    return needed and not any(taken["step"] == "paper" for taken in case.steps)
+    return needed and not any(taken["step"] == "paper" for taken in award.signed_steps(case))
 
 
 def paper(floor: Floor, act: Act, at: int) -> Outcome:

@@ -62,8 +62,9 @@ class Books:
         self._after: list[Callable[[], object]] = []
         self._acts: list[asyncio.Future[bool]] = []
         """Acts that wait for their commit; a rebuilt state answers them with False."""
-        self._refused: dict[str, int] = {}
-        """By person: acts that were refused since this daemon began."""
+        self._acts_done = 0
+        self._refused: dict[tuple[str, str, str], int] = {}
+        """By person, kind and reason: acts that were refused since this daemon began."""
         self._messages = self._written = 0
         self._writing: _Job | None = None
         self._writing_since = 0.0
@@ -162,6 +163,7 @@ class Books:
         except LedgerError as wrong:
             self._fail(str(wrong))
             raise ActRefused(Why.NOT_NOW, "the ledger cannot be read", "call the technician") from wrong
+        self._acts_done += 1
         try:
             acted = desk.act(floor, asked, self._clock())
         except ActRefused as no:
@@ -173,8 +175,9 @@ class Books:
         return acted if await self._durable() else self._after_all(asked)
 
     async def _keep_refusal(self, book: str, asked: Act, no: ActRefused) -> None:
-        """A refused act is an entry: the first of a person, then at each doubling of their number (SD-09)."""
-        count = self._refused[asked.by.id] = self._refused.get(asked.by.id, 0) + 1
+        """A refused act is an entry: the first of a person, kind and reason, then at each doubling (SD-09, R-108)."""
+        key = (asked.by.id, asked.kind, no.why.value)
+        count = self._refused[key] = self._refused.get(key, 0) + 1
         if count & (count - 1):
             return
         if len(self._refused) > PEOPLE_COUNTED:
@@ -200,7 +203,10 @@ class Books:
         if self.floors[book].find_game(game.key) is not None:
             return
         try:
-            found = await asyncio.to_thread(self._reader.recall_game, book, *game)
+            found, seen = None, -1
+            while seen != self._acts_done:  # an act in between may have changed it, and gone from memory again
+                seen = self._acts_done
+                found = await asyncio.to_thread(self._reader.recall_game, book, *game)
         except LedgerError as wrong:
             self._fail(str(wrong))
             raise ActRefused(Why.NOT_NOW, "the ledger cannot be read", "call the technician") from wrong
@@ -339,6 +345,7 @@ class Books:
     def _rebuild(self) -> bool:
         """The engine's state, anew from the ledger; what was computed and not written is gone."""
         self._answers, self._after, self._messages = [], [], 0
+        self._acts_done += 1
         for durable in self._acts:
             if not durable.done():
                 durable.set_result(False)

@@ -33,6 +33,7 @@ from controller.cli_odds import simulate as simulate_meter
 from controller.cli_people import token, user
 from controller.cli_reports import report
 from controller.cli_signers import signed_by_two
+from controller.cli_slip import slip
 from controller.config import ConfigError, load
 from controller.config_remarks import floor_odds, refuse_too_rare
 from controller.describe import describe
@@ -441,7 +442,7 @@ def _refuse_production(config: Path, target: str) -> None:
         _fail(2, f"{target} belongs to the production floor of {config}: a simulated unit is never let on it")
 
 
-for command in (act, report, user, token):
+for command in (act, report, slip, user, token):
     main.add_command(command)
 main.add_command(classify)
 main.add_command(settle)

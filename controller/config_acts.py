@@ -89,7 +89,7 @@ def propose(floor: Floor, act: Act, at: int) -> Outcome:
     refuse_plan(floor, new)
     waiting = sorted(waiting_meters(floor.plan, new, floor.opened_meters()))
     floor.keep("config-proposed", new.hash, {"at": at, "by": list(act.by), "document": dict(new.document),
-                                             "number": floor.number + 1, "waits": waiting})
+                                             "number": floor.number + 1, "of": floor.plan.hash, "waits": waiting})
     return Outcome({"hash": new.hash, "waits": waiting})
 
 
@@ -111,6 +111,9 @@ def activate(floor: Floor, act: Act, at: int) -> Outcome:
         raise ActRefused(Why.SAME_PERSON, f"{act.by.id} has proposed it", "let another person activate it")
     if act.by.department == found["by"][2]:
         raise ActRefused(Why.SAME_DEPARTMENT, "it was proposed by the same department", "ask another department")
+    if found["of"] != floor.plan.hash:
+        raise ActRefused(Why.NOT_NOW, "another configuration has come into force since it was proposed",
+                         "withdraw it, look at the differences and propose it again")
     new = _plan(found["document"])
     refuse_plan(floor, new)
     waiting = waiting_meters(floor.plan, new, floor.opened_meters())

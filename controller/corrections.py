@@ -20,7 +20,7 @@ from controller.award_acts import (
 )
 from controller.floor import Floor
 from controller.floor_state import Round
-from controller.journal import post
+from controller.journal import Posting, post
 from controller.outcome import Outcome
 from controller.refusal import WORDS, Refusal
 from firmware_bridge.messages import Hit, Wager
@@ -133,6 +133,8 @@ def add_wager(floor: Floor, act: Act, at: int) -> Outcome:
     """A wager that the sensor did not see: it contributes now."""
     found, place = _correctable(floor, act, at), place_of(act)
     _wagers_open(found)
+    if list(place) in found.rebooked:
+        return _back_from_house(floor, act, found, place, at)
     spot = found.plan.spot.get(place[1])
     cents = spot.paytable.wager_cents if spot is not None else 0
     done = rounds.add_wager(floor.plan, floor.meters, found, Wager(*place, cents))
@@ -142,6 +144,29 @@ def add_wager(floor: Floor, act: Act, at: int) -> Outcome:
     return _outcome(floor, found, done, award.waiting(found), at)
 
 
+def _back_from_house(floor: Floor, act: Act, found: Round, place: tuple[int, str], at: int) -> Outcome:
+    """A wager that was taken away stands again: its contribution is on the meter already, and the players' again."""
+    found.rebooked.remove(list(place))
+    spot = found.plan.spot[place[1]]
+    found.wagers[place] = spot.paytable.wager_cents
+    postings = _rebook(floor, found, place, -1)
+    _remember_hands(found, place, act)
+    floor.touch_round(found)
+    told = {"accepted": len(found.wagers)} | _old_day(floor, found, at)
+    return Outcome(told, tuple(postings), found.plan.id, found.game)
+
+
+def _rebook(floor: Floor, found: Round, place: tuple[int, str], times: int) -> list[Posting]:
+    """A wager's contribution from the players to the house (1), or back (-1)."""
+    postings: list[Posting] = []
+    for feed in found.plan.spot[place[1]].feeds:
+        fed = times * (feed.display + feed.reserve)
+        found.fed[feed.meter] = found.fed.get(feed.meter, 0) - fed
+        postings += post(floor.meters[feed.meter], (("players", fed), ("house", -fed)))
+        floor.touch_meters(feed.meter)
+    return postings
+
+
 def remove_wager(floor: Floor, act: Act, at: int) -> Outcome:
     """A wager that was none: what it contributed is re-booked to the house, and no display falls."""
     found, place = _correctable(floor, act, at), place_of(act)
@@ -149,12 +174,8 @@ def remove_wager(floor: Floor, act: Act, at: int) -> Outcome:
     if place not in found.wagers:
         raise _refused(Refusal.SEAT_WITHOUT_WAGER)
     del found.wagers[place]
-    postings = []
-    for feed in found.plan.spot[place[1]].feeds:
-        fed = feed.display + feed.reserve
-        found.fed[feed.meter] -= fed
-        postings += post(floor.meters[feed.meter], (("players", fed), ("house", -fed)))
-        floor.touch_meters(feed.meter)
+    found.rebooked.append(list(place))
+    postings = _rebook(floor, found, place, 1)
     _remember_hands(found, place, act)
     floor.touch_round(found)
     told = {"accepted": len(found.wagers)} | _old_day(floor, found, at)

@@ -21,7 +21,7 @@ from controller.bell import Bell
 from controller.board import Board
 from controller.books import Books
 from controller.desk_reads import DeskReads
-from controller.history import History, folder_of
+from controller.history import History, folder_of, write_holds
 from controller.intake import NotTaken, from_its_line, read_frame, read_json
 from controller.ledger.place import file_of, ledger_url
 from controller.ledger.reader import Reader
@@ -38,6 +38,7 @@ from controller.vault import Vault, VaultError, beside
 from controller.web.app import create_app
 from controller.web.models import award
 from controller.web.serve import Server, TlsFiles, listen
+from controller.whole_floor import WHOLE_FLOOR, act_everywhere
 from controller.wiring import LinePlan, Wiring
 from firmware_bridge.frames import encode_frame
 from firmware_bridge.messages import Down, Heartbeat, Up, encode_binary, encode_json
@@ -56,9 +57,6 @@ FRESH_US = 900_000
 """A view of the lines is made anew after this long: a live daemon vouches for it every second."""
 
 VERSION = package_version("progressive-meter-controller")
-
-WHOLE_FLOOR = frozenset(("day-closed", "handed-over"))
-"""Acts that every book keeps: a day is closed, and a shift handed over, for the whole floor."""
 
 _log = logging.getLogger("meterd")
 
@@ -326,10 +324,13 @@ class Daemon:
         if asked.kind == "table-closed":
             self._refuse_unsent(str(asked.fields["table"]))
         if asked.kind in WHOLE_FLOOR:
-            for number, other in enumerate(self._books.floors):
-                if other != book:
-                    await self._books.act(other, asked._replace(id=f"{asked.id[:60]}.{number}"))
-        return await self._books.act(book, asked)
+            return await act_everywhere(self._books, asked)
+        acted = await self._books.act(book, asked)
+        if asked.kind in ("hold-set", "hold-lifted"):
+            kept = self.rows(book, "hold")
+            reasons = [f"{name}: {row['reason']}" for name, row in sorted(kept.items())]
+            await asyncio.to_thread(write_holds, folder_of(self._path), reasons)
+        return acted
 
     async def meter_trial(self, asked: Act) -> Outcome:
         """What an act would do to the meters as the ledger has them; raises ActRefused or LedgerError."""

@@ -15,6 +15,7 @@ from controller.money import MICROCENTS_PER_CENT, whole_cents
 from controller.outcome import Outcome
 
 CLOSED = "closed"
+HOLDS_MAX = 64
 
 
 def last_closed(floor: Floor) -> date | None:
@@ -62,4 +63,26 @@ def hand_over(floor: Floor, _act: Act, _at: int) -> Outcome:
     return Outcome({"alarms": sorted(alarms), "awards_pending": floor.awards_pending, "held": held})
 
 
-RULES = {"day-closed": close_day, "sign-read": read_sign, "handed-over": hand_over}
+def set_hold(floor: Floor, act: Act, at: int) -> Outcome:
+    """What the history beside the ledger keeps is pruned no more: a dispute may need it (D17)."""
+    holds = floor.rows.get("hold", {})
+    if act.fields["id"] in holds:
+        raise ActRefused(Why.ALREADY_DONE, f"the hold {act.fields['id']} is set", "nothing to do")
+    if len(holds) >= HOLDS_MAX:
+        raise ActRefused(Why.NOT_NOW, f"{HOLDS_MAX} holds are set", "lift one that is not needed")
+    floor.keep("hold", act.fields["id"], {"at": at, "by": list(act.by), "reason": act.fields["reason"]})
+    return Outcome()
+
+
+def lift_hold(floor: Floor, act: Act, _at: int) -> Outcome:
+    """The dispute is over: two people say so."""
+    if act.fields["id"] not in floor.rows.get("hold", {}):
+        raise ActRefused(Why.NOT_FOUND, f"there is no hold {act.fields['id']}", "look at the list of holds")
+    floor.keep("hold", act.fields["id"], None)
+    return Outcome()
+
+
+RULES = {
+    "day-closed": close_day, "handed-over": hand_over, "hold-lifted": lift_hold, "hold-set": set_hold,
+    "sign-read": read_sign,
+}

@@ -9,7 +9,7 @@ from controller.ledger.reader import Reader
 from controller.money import format_cents
 from controller.people import person_from
 
-_KINDS = ("sign-read", "handed-over", "day-closed", "manual-slip")
+_KINDS = ("sign-read", "handed-over", "day-closed", "manual-slip", "hold-set", "hold-lifted")
 ACTS_READ = 60
 
 
@@ -42,6 +42,8 @@ def _words(kind: str, fields: Mapping[str, Any], told: Mapping[str, Any]) -> tup
         read, shown = format_cents(fields["read"]), format_cents(told["meter"])
         return f"{fields['meter']}: {read} on the sign, {shown} in the books" + (
             f", {format_cents(off)} apart" if off else ""), bool(off)
+    if kind in ("hold-set", "hold-lifted"):
+        return f"{fields['id']}: {fields['reason']}", False
     if kind == "day-closed":
         return f"{told['day']}, {told['awards_pending']} awards carried over", False
     if kind == "handed-over":

@@ -141,6 +141,8 @@ class Round:
     """Whether a hit has ever stood: from then on its wagers stand."""
     agreed: bool = False
     """Whether a chip count has ever agreed with its wagers: from then on they stand."""
+    rebooked: list[list[Any]] = field(default_factory=list)
+    """Places whose wager people took away: its contribution is the house's and still on the meter."""
     owed: int = 0
     """Its part in what its table owes."""
     entries: list[int] = field(default_factory=list)
@@ -280,6 +282,7 @@ def round_row(found: Round) -> dict[str, Any]:
             "lines": [[*line, state] for line, state in found.lines.items()],
             "owed": found.owed,
             "past": found.past,
+            "rebooked": found.rebooked,
             "state": found.state,
             "took": found.took,
             "was_hit": found.was_hit,
@@ -309,6 +312,7 @@ def round_from(made: dict[str, Any], plan: TablePlan) -> Round:
         {(seat, spot): people for seat, spot, people in since.get("hands", ())},
         since.get("was_hit", False),
         made.get("agreed", False),
+        list(since.get("rebooked", ())),
         since.get("owed", 0),
         list(since.get("entries", ())),
         list(since.get("past", ())),

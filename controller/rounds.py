@@ -6,7 +6,7 @@ Each function either refuses with a reason and changes nothing, or changes the s
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from controller.award import PAID, PENDING, TRAY, open_case, waiting
+from controller.award import CHANGED, PAID, PENDING, RELEASED, TRAY, VERIFIED, due_cents, open_case, waiting
 from controller.floor_state import Boot, Kept, Meter, Round, Standing, Table, canonical, round_row
 from controller.journal import Posting, contribute, post
 from controller.meter import lay, room, settle
@@ -237,6 +237,8 @@ def restand(
     for hit in new:
         found.hits[hit.seat, hit.spot] = Standing(hit)
         _count_hit(meters, found, hit)
+    signed = {place: due_cents(found, place) for place, case in found.cases.items()
+              if case.state in (VERIFIED, RELEASED) and place in found.hits}
     settled, apart = {}, []
     moved = [*new, *(standing.hit for standing in left)]
     for meter in meters.values():
@@ -250,6 +252,11 @@ def restand(
         elif not hit.envy_only:
             hands = [*touched_by, *found.hands.get((hit.seat, hit.spot), ())]
             found.cases[hit.seat, hit.spot] = open_case(found, hit, envy_of(found, hit), hands, at)
+    for place, due in signed.items():
+        if place in found.hits and due_cents(found, place) != due:
+            # What people signed was another amount: it is signed anew, its checklist too.
+            found.cases[place].state = PENDING
+            found.cases[place].steps.append({"at": at, "by": [], "due": due_cents(found, place), "step": CHANGED})
     standing_now = {"awards": awards(found), "envy": envy(found)}
     tray = [[hit.seat, hit.spot] for hit in new if not hit.envy_only and found.cases[hit.seat, hit.spot].state == TRAY]
     paid = {"tray": tray} if tray else {}

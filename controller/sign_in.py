@@ -17,6 +17,8 @@ FREE_OF_NAME, FREE_OF_PEER = 3, 20
 """Failures before a wait: of a name few, of a peer more, for all staff may come through one proxy."""
 WAIT_OF_NAME_S, WAIT_OF_PEER_S = 30, 300
 """The longest wait. A name's is short: a stranger must not keep the only supervisor out (WE-05)."""
+WAIT_OF_FRESH_S = 2
+"""The longest wait at a peer from which nobody has failed with this name."""
 FORGIVE_US = 3_600 * SECOND_US
 """Failures count no more after an hour without one."""
 SET_BACK_US = 300 * SECOND_US
@@ -41,23 +43,27 @@ class Backoff:
     def wait_s(self, name: str, peer: str, at: int) -> int:
         """Seconds until a sign-in with this name from this peer is looked at; 0: now.
 
-        A peer from which this person has signed in before does not wait for what others did to the name.
+        A peer from which this person has signed in before does not wait for what others did to the name; one from which
+        nobody has failed waits no longer than a moment: strangers' guesses keep nobody out (WE-05).
         """
         peer = _network_of(peer)
-        name_key = ("pair", f"{name}\n{peer}") if (name, peer) in self._known else ("name", name)
+        pair = ("pair", f"{name}\n{peer}")
+        if (name, peer) not in self._known and pair not in self._failures:
+            return max(self._wait_of(("name", name), at, WAIT_OF_FRESH_S), self._wait_of(("peer", peer), at))
+        name_key = pair if (name, peer) in self._known else ("name", name)
         return max(self._wait_of(name_key, at), self._wait_of(("peer", peer), at))
 
     def knows(self, name: str, peer: str) -> bool:
         """Whether this person has signed in from this peer before, as far as is remembered."""
         return (name, _network_of(peer)) in self._known
 
-    def _wait_of(self, key: tuple[str, str], at: int) -> int:
+    def _wait_of(self, key: tuple[str, str], at: int, most_s: int = WAIT_OF_PEER_S) -> int:
         found = self._failures.get(key)
         if found is None:
             return 0
         if at < found.at:  # the clock was set back: the wait begins anew, and ends
             found = self._failures[key] = found._replace(at=at)
-        return max(0, -(-(found.at + found.wait_us - at) // SECOND_US))
+        return max(0, -(-(found.at + min(found.wait_us, most_s * SECOND_US) - at) // SECOND_US))
 
     def failed(self, name: str, peer: str, at: int) -> int:
         """Note a failure; returns how many of this name or peer in a row, when it is one to keep in the log, else 0.

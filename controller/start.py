@@ -1,7 +1,7 @@
 """What is checked before a ledger is written to: whose it is, and that no meter changed behind people's backs.
 
-Until people can change a meter properly, a start with a changed seed, rate, paytable, limit or policy is refused, and
-so is a meter without an opening, or one holding money that the configuration no longer names (design section 8, CF-04).
+A file with a changed seed, rate, paytable, limit or policy is refused at a start: people change a meter by an activated
+configuration. So is a meter without an opening, or one holding money that the configuration no longer names (CF-04).
 """
 
 import json

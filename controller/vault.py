@@ -124,8 +124,8 @@ class Vault:
                 yield connection
         except SQLAlchemyError as wrong:
             raise VaultError(
-                f"{self._path}: cannot be used: {getattr(wrong, 'orig', None) or wrong}; look at the disk, or move the "
-                "file away and set new secrets with `meterctl user secret`") from wrong
+                f"{self._path}: cannot be used: {getattr(wrong, 'orig', None) or wrong}; look at the disk; only if "
+                "the file itself is damaged move it away and set new secrets with `meterctl user secret`") from wrong
 
     def hash_of(self, person: str, printed: str) -> str | None:
         """The hash of a person's secret that has the ledger's fingerprint; None: there is none such."""
@@ -181,13 +181,16 @@ class Vault:
         made = hmac.digest(self._derives, b"token\n" + act.encode() + b"\n" + name.encode(), "sha256")
         return f"{name}.{made.hex()}"
 
-    def keep_payee(self, act: str, name: str) -> str:
-        """Keep a payee's name beside the ledger; returns its salted digest, the same for the same act and name."""
-        made = hmac.digest(self._derives, b"payee\n" + act.encode() + b"\n" + name.encode(), "sha256").hex()
+    def payee_digest(self, act: str, name: str) -> str:
+        """A payee's salted digest, the same for the same act and name: all that the ledger has of it."""
+        return hmac.digest(self._derives, b"payee\n" + act.encode() + b"\n" + name.encode(), "sha256").hex()
+
+    def keep_payee(self, act: str, name: str) -> None:
+        """Keep a payee's name beside the ledger, once the act is in it."""
+        made = self.payee_digest(act, name)
         with self._begun() as connection:
             connection.execute(_payee.delete().where(_payee.c.digest == made))
             connection.execute(_payee.insert().values(digest=made, name=name))
-        return made
 
     def payee_of(self, made: str) -> str:
         """The name of a digest in the ledger, or empty: it may have been removed, as the law of a place may ask."""

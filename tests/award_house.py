@@ -9,7 +9,7 @@ from engine import Engine
 
 from controller import desk
 from controller.acts import Act, Acted, ActRefused, read_act
-from controller.award import OPEN, due_cents
+from controller.award import OPEN, due_cents, signed_steps
 from controller.config import build
 from controller.floor_state import ACCOUNTS, Round, canonical, round_row
 from controller.people import Person
@@ -164,7 +164,7 @@ def check_signatures(engine: PeopleEngine) -> None:
     """One payment at most for each award; nobody took two of its steps; who touched it took none (MO-08)."""
     for found in engine.every_round():
         for case in found.cases.values():
-            by = {name: [step["by"] for step in case.steps if step["step"] == name]
+            by = {name: [step["by"] for step in signed_steps(case) if step["step"] == name]
                   for name in ("verify", "release", "pay")}
             assert all(len(each) <= 1 for each in by.values()), "a step was taken twice"
             signed = [person for each in by.values() for people in each for person in people]

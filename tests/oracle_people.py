@@ -54,6 +54,7 @@ class Told:
     table: Table
     awards: dict[SpotOfSeat, Award] = field(default_factory=dict)
     hands: dict[SpotOfSeat, set[str]] = field(default_factory=dict)
+    rebooked: set[SpotOfSeat] = field(default_factory=set)
     """By place: everybody who ever corrected its wager."""
     apart: set[str] = field(default_factory=set)
     paid: bool = False
@@ -103,11 +104,25 @@ class PeopleOracle(Oracle):
 
     def _hits(self, table: Table, found: Round, said: list[Json]) -> Json:
         before = set(found.hits)
+        signed = self._signed_sums(found)
         answer = super()._hits(table, found, said)
+        self._sign_anew(found, signed)
         for place in found.hits.keys() - before:
             self._open_award(found, place, set())
         self._add_up()
         return answer
+
+    def _signed_sums(self, found: Round) -> dict[SpotOfSeat, int]:
+        """What people have signed and not paid, in cents by place."""
+        return {place: self.due(found, place) for place, award in self.told[found].awards.items()
+                if award.state in ("verified", "released")}
+
+    def _sign_anew(self, found: Round, signed: dict[SpotOfSeat, int]) -> None:
+        """Another amount than people signed is pending again."""
+        for place, due in signed.items():
+            if self.due(found, place) != due:
+                award = self.told[found].awards[place]
+                award.state, award.did = "pending", {}
 
     def _open_award(self, found: Round, place: SpotOfSeat, touched: set[str]) -> None:
         told = self.told[found]
@@ -316,6 +331,7 @@ class PeopleOracle(Oracle):
     ) -> None:
         """A hand less, a hand more, or another: then each meter that one of them has a share of, anew."""
         left: dict[str, int] = {}
+        signed = {place: due for place, due in self._signed_sums(found).items() if place != gone}
         if gone is not None:
             left = {self._meter(told, gone, part): cents for part, cents in found.shares[gone].items()}
             award = told.awards.pop(gone, None)
@@ -334,6 +350,7 @@ class PeopleOracle(Oracle):
         fresh = set() if new is None else {new[0]}
         for name in self.meters:
             self._resettle(told.table, found, name, fresh, left.get(name))
+        self._sign_anew(found, signed)
         if new is not None:
             self._open_award(found, new[0], touched or set())
 
@@ -405,6 +422,14 @@ class PeopleOracle(Oracle):
         if place in found.wagers or place[1] not in told.table.spots or not 1 <= place[0] <= told.table.rules["seats"]:
             raise NotDone
         parts = self._share_of_wager(told, place)
+        if place in told.rebooked:  # it is on the meter already: the players' again instead of the house's
+            told.rebooked.discard(place)
+            for name, (whole, reserve) in parts.items():
+                self.meters[name].voided -= whole + reserve
+                found.contributed[name] += whole + reserve
+            found.wagers[place] = int(money(self.paytables[told.table.spots[place[1]]["paytable"]]["wager"]))
+            told.hands.setdefault(place, set()).update(who)
+            return
         for name, (whole, reserve) in parts.items():
             if whole + reserve > money(self.meters[name].rules["unreasonable_contribution"]):
                 raise NotDone
@@ -425,6 +450,7 @@ class PeopleOracle(Oracle):
         for name, (whole, reserve) in self._share_of_wager(told, place).items():
             self.meters[name].voided += whole + reserve
             found.contributed[name] -= whole + reserve
+        told.rebooked.add(place)
         del found.wagers[place]
         told.hands.setdefault(place, set()).update(who)
 

@@ -140,12 +140,14 @@ ONLY_IN = {
     "uvicorn": ("controller.web",),
     "prometheus_client": ("controller.metrics", "controller.web"),
     "click": ("controller.cli", "controller.cli_act", "controller.cli_evidence", "controller.cli_game",
-              "controller.cli_odds", "controller.cli_people", "controller.cli_reports", "controller.cli_signers"),
+              "controller.cli_odds", "controller.cli_people", "controller.cli_reports",
+              "controller.cli_signers", "controller.cli_slip"),
 }
 """Modules that only these rooms import: a wire, the database, the pages and the command line each have one home."""
 
 CLOCK_READERS = {
     "controller.daemon": "the one room of the daemon that reads a clock (design section 6)",
+    "controller.cli_slip": "a program of its own: it waits for a printer no longer than a bound",
     "controller.cli_people": "a program of its own: what two people do on the box is stamped with the present",
     "controller.cli": "a program of its own: `apply` without --at and `clear` stamp their entries with the present",
     "controller.demo": "a program of its own: it makes a demo ledger, opened at the present",

@@ -19,7 +19,7 @@ def migrate(path: Path) -> tuple[int, Path]:
     """Migrate a ledger that nobody has open; returns its old version and where the old file is kept.
 
     Raises LedgerError when there is nothing to migrate, BadEntry when an entry does not hold. An interrupted migration
-    has changed nothing.
+    has changed nothing in the ledger; it leaves the copy, which must be moved away before the next try.
     """
     version = version_in(path)
     if version == schema.VERSION:

@@ -14,7 +14,7 @@ from controller.web.floor_page import clock_of
 from controller.web.sessions import PeopleSource, Signed, fresh_act_id, page_values, signed_in
 
 _Signed = Annotated[Signed, Depends(signed_in)]
-_ORDER = ("sign-read", "handed-over", "day-closed", "manual-slip")
+_ORDER = ("sign-read", "handed-over", "day-closed", "manual-slip", "hold-set", "hold-lifted")
 
 
 class DaySource(PeopleSource, Protocol):

@@ -34,6 +34,8 @@ from controller.web.sessions import (
 )
 
 BODY_MAX = 64 * 1024
+BODY_S = 5
+"""Seconds in which a whole body must have come."""
 DOCUMENT_MAX = 4_000_000
 """A program's act that carries a whole configuration may be so long."""
 FIELDS_MAX = 64
@@ -85,10 +87,16 @@ async def read_body(request: Request, kind: str, longest: int = BODY_MAX) -> byt
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
         raise HTTPException(415, {"error": f"the body is not {kind}", "remedy": f"send it as {kind}"})
     body = bytearray()
-    async for piece in request.stream():
-        body += piece
-        if len(body) > longest:
-            raise HTTPException(413, {"error": f"the body is longer than {longest} bytes", "remedy": "send less"})
+    try:
+        async with asyncio.timeout(BODY_S):
+            async for piece in request.stream():
+                body += piece
+                if len(body) > longest:
+                    told = {"error": f"the body is longer than {longest} bytes", "remedy": "send less"}
+                    raise HTTPException(413, told)
+    except TimeoutError as wrong:
+        told = {"error": f"the body did not come within {BODY_S} seconds", "remedy": "send it again"}
+        raise HTTPException(408, told, {"connection": "close"}) from wrong
     return bytes(body)
 
 
@@ -229,6 +237,10 @@ def _by_program(desk: APIRouter) -> None:
             check_csrf(request, signed, request.headers.get("x-csrf", ""))
         elif signed.scope != "act":
             raise HTTPException(403, {"error": "this token may only read", "remedy": "use one that may act"})
+        if _longest(kind) == DOCUMENT_MAX and signed.person.role not in KINDS[kind].by:
+            problem = {"error": f"{signed.person.words()} may not do this", "remedy": "see docs/ROLES.md",
+                       "why": Why.NOT_ALLOWED.value}
+            return JSONResponse(problem, 403)
         body = await read_body(request, "application/json", _longest(kind))
         act_id, fields, signers = await asyncio.to_thread(_read_json, body)
         try:
@@ -273,14 +285,20 @@ async def _do(
     if kind in MADE_INSIDE:
         raise ActRefused(Why.NOT_FOUND, f"nobody asks for {kind}: the controller makes it", "look into docs/ROLES.md")
     read_act(kind, act_id, raw, signed.person)  # what is wrong in it is told before anybody types a secret again
-    if raw.get("payee"):  # a name stands beside the ledger, its digest in it
-        name = " ".join(str(raw["payee"]).split())
-        raw = {**raw, "payee": await asyncio.to_thread(sign_ins.vault.keep_payee, str(act_id), name)}
+    payee = " ".join(str(raw.get("payee") or "").split())
+    if payee:  # a name stands beside the ledger, its digest in it
+        raw = {**raw, "payee": sign_ins.vault.payee_digest(str(act_id), payee)}
     peer = sign_ins.peer(request)
     second = await _signer(sign_ins, signed, peer, "second", signers)
     third = await _signer(sign_ins, signed, peer, "third", signers)
     act = read_act(kind, act_id, raw, signed.person, second, third)
+    for person in act.people():  # a body may take its time: who signs must have the right now
+        found = sign_ins.find(person.id)
+        if found is None or not found.enabled or found.person != person:
+            raise ActRefused(Why.NOT_ALLOWED, f"the rights of {person.id} have changed", "sign in again")
     acted = await sign_ins.source.act(_book_of(sign_ins, act), act)
+    if payee:
+        await asyncio.to_thread(sign_ins.vault.keep_payee, str(act_id), payee)
     return acted, await _words(sign_ins, act, acted)
 
 

@@ -21,7 +21,7 @@ from controller.people import Person, Role
 from controller.people_acts import THE_CONTROLLER
 from controller.register import Registered, Rows, registered, remote_until
 from controller.sign_in import Backoff, is_aged, is_over, is_remote, lies_in, life, networks, true_peer
-from controller.vault import SESSIONS_MAX, StoredSession, Vault, digest, hash_secret, verify_secret
+from controller.vault import SESSIONS_MAX, StoredSession, Vault, VaultError, digest, hash_secret, verify_secret
 from controller.web.alarm_banner import make_banner
 from controller.web.floor_page import clock_of
 from controller.web.source import Source
@@ -262,7 +262,10 @@ class SignIns:
             return None
         if at - session.kept.seen > SEEN_US:
             session.kept = kept._replace(seen=at)
-            await asyncio.to_thread(self.vault.keep_session, session.kept)
+            try:
+                await asyncio.to_thread(self.vault.keep_session, session.kept)
+            except VaultError as wrong:  # a full disk ends nobody's session; a restart would forget that it was seen
+                _log.warning("it is not written down that %s was here: %s", kept.person, wrong)
         session.seen = at
         return Signed(found.person, found.name, kept.csrf, kept.digest, self.must_change(found))
 
@@ -272,7 +275,8 @@ class SignIns:
 
     def _may_go_on(self, session: _Session, found: Registered, at: int) -> bool:
         kept = session.kept
-        if not found.enabled or found.since > kept.began or is_over(kept.began, session.seen, at, self.lives):
+        # Rights from the future were given before the clock was set back, and so before this session.
+        if not found.enabled or kept.began < found.since <= at or is_over(kept.began, session.seen, at, self.lives):
             return False
         return not kept.remote or remote_until(self.source.rows(self.book, "remote"), kept.person) > at
 
