@@ -67,7 +67,6 @@ seats = 6
 pay_order = [1, 2, 3, 4, 5, 6]
 sign_from = "$500.00"
 tray_limit = "$100.00"
-hold_from = "$5,000.00"
 {envy}
 [[table.spot]]
 id = "progressive"

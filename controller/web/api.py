@@ -1,4 +1,4 @@
-"""The JSON API under ``/api/v1``: the same durable state as the pages, for machines; GET and nothing else."""
+"""The JSON API under ``/api/v1``: the same durable state as the pages, for machines; acts have their own door."""
 
 from typing import Annotated, Any
 
