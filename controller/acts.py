@@ -7,12 +7,15 @@ line and docs/ROLES.md are made from this table; the rules of each act are in th
 import re
 from collections.abc import Mapping
 
-from controller.act_types import Act, Acted, ActKind, ActRefused, Field, Is, Why, act_body, act_from
+from controller.act_types import TEXT_MAX, Act, Acted, ActKind, ActRefused, Field, Is, Why, act_body, act_from
 from controller.money import ACCOUNT_MICROCENTS_MAX, MICROCENTS_PER_CENT, parse_money
 from controller.people import Person, Role
 from controller.people_acts import PEOPLE_KINDS
 
-__all__ = ["KINDS", "Act", "ActKind", "ActRefused", "Acted", "Field", "Is", "Why", "act_body", "act_from", "read_act"]
+__all__ = [
+    "KINDS", "TEXT_MAX", "Act", "ActKind", "ActRefused", "Acted", "Field", "Is", "Why", "act_body", "act_from",
+    "read_act",
+]
 
 TICKED_MAX = 4_000
 NUMBER_MAX = (1 << 53) - 1

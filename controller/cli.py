@@ -444,6 +444,16 @@ def _refuse_production(config: Path, target: str) -> None:
 
 for command in (act, report, slip, user, token):
     main.add_command(command)
+@main.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--port", default=None, type=click.IntRange(1, 65_535), help="of its pages; default: a free one")
+def training(folder: Path, port: int | None) -> None:
+    """Run a training floor in FOLDER until Ctrl-C: simulated tables, its own ledger, people to practise as."""
+    from controller.demo import free_port, play  # it starts other programs, and no other command needs it
+
+    sys.exit(play(folder, port or free_port()))
+
+
 main.add_command(classify)
 main.add_command(settle)
 main.add_command(odds)

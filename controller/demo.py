@@ -170,7 +170,7 @@ async def _run(
     ready = asyncio.create_task(_answers(pages))
     await asyncio.wait({ready, waiting, died, units}, return_when=asyncio.FIRST_COMPLETED, timeout=READY_S)
     if ready.done():
-        print(f"{greeting}\n{_addresses(pages)}", flush=True)
+        print(f"{greeting}\n{_addresses(pages, folder)}", flush=True)
         await asyncio.wait({waiting, died, units}, return_when=asyncio.FIRST_COMPLETED)
     by_itself = not asked.is_set()
     print("\nEnding ...", flush=True)
@@ -184,7 +184,7 @@ async def _run(
         return code
     if units.done() and not units.cancelled() and units.exception() is not None:
         print(f"The simulated tables ended: {units.exception()}", file=sys.stderr)
-    print((FOLDER / "meterd.log").read_text(errors="replace"), file=sys.stderr)
+    print((folder / "meterd.log").read_text(errors="replace"), file=sys.stderr)
     return code or 1
 
 
@@ -198,7 +198,7 @@ async def _answers(pages: int) -> None:
         await asyncio.sleep(0.1)
 
 
-def _addresses(pages: int) -> str:
+def _addresses(pages: int, folder: Path) -> str:
     base = f"http://127.0.0.1:{pages}"
     return "\n".join([
         "", "  The demo floor is running (TRAINING: no real money).", "",
@@ -208,8 +208,8 @@ def _addresses(pages: int) -> str:
         f"    sign pages   {base}/sign/PG-01   {base}/sign/PG-02   {base}/sign/PG-03",
         f"    metrics      {base}/metrics",
         f"    API          {base}/api/v1/meters   {base}/api/v1/openapi.json", "",
-        f"    log          {FOLDER / 'meterd.log'}",
-        f"    ledger       .venv/bin/meterctl verify --ledger {FOLDER / 'ledger.db'}", "",
+        f"    log          {folder / 'meterd.log'}",
+        f"    ledger       .venv/bin/meterctl verify --ledger {folder / 'ledger.db'}", "",
         "  Ctrl-C ends it; the next `make demo` goes on from the same ledger.", ""])
 
 
@@ -226,10 +226,15 @@ def _end(program: "subprocess.Popen[bytes]") -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the demo; ``argv``: an optional pages port."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    broker, pages = free_port(), int(arguments[0]) if arguments else free_port()
-    config = FOLDER / "floor.toml"
-    config.write_text(floor_text(FOLDER, Path(__file__).parent.parent / "config/paytables", broker, pages))
+    return play(FOLDER, int(arguments[0]) if arguments else free_port())
+
+
+def play(folder: Path, pages: int) -> int:
+    """Run a training floor of its own in ``folder`` until Ctrl-C; its ledger and its people are kept."""
+    folder.mkdir(parents=True, exist_ok=True)
+    broker = free_port()
+    config = folder / "floor.toml"
+    config.write_text(floor_text(folder, Path(__file__).parent.parent / "config/paytables", broker, pages))
     plan, wiring = load(config)
     try:
         made = make_ledger(plan, wiring.ledger_url)
@@ -242,16 +247,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Outside of the loop, Ctrl-C and SIGTERM end it alike, and nothing that was begun is left behind.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as begun:
-        begun.callback(_end, start_broker(FOLDER, broker))
+        begun.callback(_end, start_broker(folder, broker))
 
         def daemon() -> "subprocess.Popen[bytes]":
-            with (FOLDER / "meterd.log").open("wb") as log:
+            with (folder / "meterd.log").open("wb") as log:
                 made = subprocess.Popen(
                     [sys.executable, "-m", "controller", "--config", str(config)], stderr=log, start_new_session=True)
             begun.callback(_end, made)
             return made
 
-        return asyncio.run(_run(FOLDER.absolute(), daemon, broker, pages, greeting))
+        return asyncio.run(_run(folder.absolute(), daemon, broker, pages, greeting))
     return 0
 
 

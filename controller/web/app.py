@@ -25,6 +25,7 @@ from controller.web.award_pages import award_routes
 from controller.web.config_pages import config_routes
 from controller.web.day_pages import day_routes
 from controller.web.events import EventStream, Feed, Streams
+from controller.web.evidence_page import evidence_routes
 from controller.web.floor_page import FloorPage, clock_of
 from controller.web.headers import SecurityHeaders
 from controller.web.meter_pages import meter_routes
@@ -75,6 +76,7 @@ def _desk(app: FastAPI, source: Source, templates: Templates, vault: Vault) -> N
     """What people sign in for: the pages and doors of every act. The daemon is a source of all of them."""
     desk: Any = source
     mount_people(app, desk, templates, vault)
+    app.include_router(evidence_routes(desk))
     for routes in (award_routes, meter_routes, day_routes, config_routes, report_routes):
         app.include_router(routes(desk, templates))
 

@@ -38,6 +38,7 @@ from controller.web.award_forms import (
     step_words,
     table_forms,
 )
+from controller.web.evidence_page import MAY_TAKE
 from controller.web.sessions import Signed, page_values, sign_ins_of, signed_in
 from controller.web.source import Source
 
@@ -295,6 +296,7 @@ def _game_shown(source: AwardSource, game: GameFile, person: Person) -> dict[str
                                             barred=_entered(game, (seat, spot), person)))
                   for seat, spot, label, due in game.envy_only],
         "corrections": correction_forms(game, person, at),
+        "may_take_evidence": person.role in MAY_TAKE,
         "last_day": game.last_day(),
         "with_picker": any(card.next is not None and card.next.form is not None and card.next.form.cards
                            for card in cards),

@@ -4,6 +4,7 @@ Only names of the catalogue are known here; nothing of the disk is ever named by
 """
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from jinja2 import Environment as Templates
 
+from controller.acts import TEXT_MAX, ActRefused
 from controller.gaming_day import gaming_day_of
 from controller.ledger.place import file_of, ledger_url
 from controller.reports.as_csv import as_csv
@@ -22,7 +24,7 @@ from controller.reports.reading import AskedFor
 from controller.reports.report import Cell, Kind, as_json, cell_text
 from controller.web.api import missing
 from controller.web.report_runs import ReportRuns, Run, TooManyReports
-from controller.web.sessions import Signed, page_values, signed_in
+from controller.web.sessions import Signed, fresh_act_id, page_values, sign_ins_of, signed_in
 from controller.web.source import Source
 from controller.wiring import SignPlan
 
@@ -32,6 +34,7 @@ ROWS_SHOWN = 500
 """Rows of one table on the page; the CSV has all."""
 _ASKED = ("day", "since", "until", "meter", "table")
 _TEXT_MAX = 64
+_log = logging.getLogger("meterd.reports")
 _Signed = Annotated[Signed, Depends(signed_in)]
 _TYPES = {"csv": "text/csv; charset=utf-8; header=absent", "pdf": "application/pdf", "json": "application/json"}
 
@@ -73,6 +76,7 @@ def report_routes(source: Source, templates: Templates) -> APIRouter:
             return HTMLResponse(templates.get_template("report_waits.html").render(**values))
         _refuse(run)
         if dot:
+            await _keep_export(request, signed, f"report {name} as {form}, {_query(asked)}")
             return await asyncio.to_thread(_as_file, run, form)
         values = page_values(request, signed) | _choices(source, asked, named)
         made = await asyncio.to_thread(_render, templates, run, values, _query(asked))
@@ -155,3 +159,12 @@ def _sign(sign: SignPlan) -> tuple[str, str, str]:
     """A sign's id, kind, and what it shows."""
     shown = sign.table or ", ".join(sign.meters)
     return sign.id, sign.kind.value, shown
+
+
+async def _keep_export(request: Request, signed: Signed, what: str) -> None:
+    """Who took a report away is in the audit trail; a report can be read all the same when the ledger cannot."""
+    sign_ins = sign_ins_of(request)
+    try:
+        await sign_ins.act("exported", fresh_act_id(), signed.person, {"what": what[:TEXT_MAX]})
+    except ActRefused as refused:
+        _log.warning("%s exported %s, and the ledger did not keep it: %s", signed.person.id, what, refused)

@@ -174,5 +174,20 @@ def test_the_day_is_closed_signs_are_read_and_the_shift_handed_over(chromium: Br
     assert (house.kinds("day-closed"), house.kinds("handed-over")) == (1, 1)
 
 
+def test_evidence_of_a_game_is_gathered_by_a_button_and_checked_elsewhere(
+    chromium: Browser, house: Floorhouse, tmp_path: Path
+) -> None:
+    """D16, D17: one click; and an entry says who took it."""
+    dora = signed_in(chromium, house, "dora")
+    dora.goto(house.at("/awards/PG-01/1"))
+    with dora.expect_download() as found:
+        dora.get_by_role("button", name="Gather everything about this game").click()
+    archive = tmp_path / "evidence.zip"
+    found.value.save_as(archive)
+    ran = subprocess.run([sys.executable, "-m", "controller.cli", "verify", "--evidence", str(archive)], cwd=ROOT,
+                         capture_output=True, text=True, timeout=60, check=False)
+    assert (ran.returncode, house.kinds("exported")) == (0, 1), ran.stderr
+
+
 def test_all_that_people_did_is_replayed_from_the_ledger_alone(house: Floorhouse) -> None:
     assert verify(house.ledger, replay=True)
