@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -122,12 +122,18 @@ async def test_led_signs_are_told_their_amounts_and_at_the_end_not_live(tmp_path
     await told.signs.told(10)
     shown = told.signs.shown["led"].meters[0].amount
     health = told.signs.health()["led"]
-    lit = panel.lit
+    await until(lambda: shown in panel.lit)  # the panel reads in its own time
     await told.signs.end()
-    await asyncio.sleep(0.1)
-    dark = panel.lit
+    await until(lambda: panel.lit == "NOT LIVE")
     panel.unplug()
-    assert (shown in lit, health.up, dark) == (True, True, "NOT LIVE"), lit
+    assert health.up
+
+
+async def until(reached: Callable[[], bool]) -> None:
+    """Wait for a condition, at most five seconds."""
+    async with asyncio.timeout(5):
+        while not reached():
+            await asyncio.sleep(0.02)
 
 
 async def test_an_absent_led_sign_is_waited_for_no_longer_than_asked(tmp_path: Path) -> None:
