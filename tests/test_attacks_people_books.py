@@ -50,7 +50,7 @@ async def act(house: BooksHouse, kind: str, act_id: str, by: Person, **fields: A
 
 
 async def test_a_game_read_before_another_paid_it_is_not_paid_again(ledger: Path) -> None:
-    """What was read aside is older than a payment made, and forgotten by a rebuild, while it was being read."""
+    """D14. What was read aside is older than a payment made, and forgotten by a rebuild, while it was being read."""
     async with BooksHouse(ledger) as house:
         await act(house, "award-verified", "verify-0001", ANNA)
     async with BooksHouse(ledger) as house:

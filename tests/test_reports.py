@@ -119,6 +119,7 @@ def test_wins_by_level_of_the_days_add_up_to_those_of_the_range(played: Path) ->
 
 
 def test_won_from_meters_is_what_pending_was_posted(played: Path) -> None:
+    """D18: what was won is what the meters gave, to the cent."""
     report, scope = made(played, "wins", since=DAYS[0], until=DAYS[-1])
     won = total(table(report, "By level"), "From meters") * 1_000_000
     assert won == moved(played, "('pending')", scope.start, scope.end)
@@ -137,7 +138,7 @@ def test_liability_has_everything_pending(played: Path) -> None:
 
 
 def test_a_derivation_ends_at_the_display_that_the_ledger_has(played: Path) -> None:
-    """Start + every movement = displayed, for each meter by itself (R-60)."""
+    """D7. Start + every movement = displayed, for each meter by itself (R-60)."""
     with reading(played) as ranges:
         meters = [key[0] for key in ranges.balances("main", 1 << 62) if key[1] == "display"]
     for meter in meters:

@@ -123,7 +123,7 @@ def test_a_winner_whose_sensor_was_dark_is_named() -> None:
      (Environment.TEST, ["TEST: NO REAL MONEY"])],
 )
 def test_only_a_production_slip_may_look_like_money(environment: Environment, said: list[str]) -> None:
-    """D8."""
+    """D8, D9."""
     assert banners(slip(environment=environment)) == said
 
 

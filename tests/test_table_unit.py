@@ -16,6 +16,7 @@ def test_a_stray_says_who_spoke_where_and_what_to_do() -> None:
 
 
 def test_a_stray_is_counted_by_its_reason() -> None:
+    """D25: a unit that nobody registered feeds no meter."""
     stats = Stats()
     Strays(stats).add(STRANGER, "", "mqtt/hub-77", 5)
     assert stats.refusals["unknown-device"] == 1
