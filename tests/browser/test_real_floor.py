@@ -129,6 +129,16 @@ def test_no_page_keeps_people_out(chromium: Browser, house: Floorhouse) -> None:
     assert found == {}
 
 
+def test_no_page_tells_an_alarm_twice(chromium: Browser, house: Floorhouse) -> None:
+    mona = signed_in(chromium, house, "mona")
+    twice = []
+    for path in PAGES:
+        mona.goto(house.at(path))
+        if mona.locator("section.alarm-banner").count() > 1:
+            twice.append(path)
+    assert twice == []
+
+
 def test_a_configuration_is_proposed_from_the_box_and_activated_by_another_department(
     chromium: Browser, house: Floorhouse
 ) -> None:
