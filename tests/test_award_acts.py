@@ -234,7 +234,11 @@ def test_unclaimed_envy_stays_due_and_may_still_be_paid() -> None:
     desk = won()
     desk.act("award-verified", ANNA, game=1, seat=3)
     desk.act("envy-unclaimed", BEN, game=1, seat=3, to=5, reason="the player left")
-    desk.act("envy-paid", BEN, game=1, seat=3, to=5, how="chips")
+    found = desk.floor.find_game("PG-01/1")
+    assert found is not None
+    assert found.lines[3, "progressive", 5] == "unclaimed"
+    assert desk.act("envy-paid", BEN, game=1, seat=3, to=5, how="chips").told["cents"] > 0
+    assert found.lines[3, "progressive", 5] == "paid"
 
 
 def test_every_state_is_in_the_table_of_steps() -> None:

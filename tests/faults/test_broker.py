@@ -106,8 +106,12 @@ async def test_what_was_published_while_the_daemon_was_away_counts_once(
     await asyncio.sleep(0.2)
     hub.counted(50, 50)
     hub.keeps_from = 1
+    before = floor.display("pg-solo")
     await floor.start()
-    await until(lambda: locks(floor) == 50)
+    await until(lambda: locks(floor) >= 50)
+    hub.publish(wager(51))
+    await hub.acknowledged(51)  # behind everything of before: nothing of it is still under way
+    assert (locks(floor), floor.display("pg-solo") - before) == (51, 51 * CENTS_28)
 
 
 async def test_a_broker_that_forgot_the_session_is_an_alarm_and_the_unit_fills_the_gap(
