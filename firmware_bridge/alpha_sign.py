@@ -6,19 +6,19 @@ sign blink. Facts and quirks: protocols/alpha-sign.md. ``AlphaSign`` is pure (ti
 
 import asyncio
 import contextlib
-import fcntl
 import logging
 import os
 import re
 import select
 import socket
-import struct
 import termios
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import serial
+
+from firmware_bridge.serial_line import unsent
 
 GAP_S = 0.5
 """Between two frames: at 0.1 s a sign loses them (section 1)."""
@@ -262,7 +262,7 @@ class AlphaLine:
         self._wrote_at, full_since = float("-inf"), _now()
         while not self._ended:
             _check_there(port)
-            if not _unsent(port):
+            if not unsent(port.fileno()):
                 full_since = _now()
                 await self._write_due(port)
             elif _now() - full_since > STUCK_S:
@@ -307,7 +307,7 @@ class AlphaLine:
                 for made in (b"\x04" + self._sign.not_live(), self._sign.not_live()):
                     await asyncio.sleep(self._wrote_at + GAP_S - _now())
                     await self._write(port, made)
-                while _unsent(port):  # noqa: ASYNC110 - the system has no event for a port that has sent all
+                while unsent(port.fileno()):  # noqa: ASYNC110 - the system has no event for a port that has sent all
                     await asyncio.sleep(0.02)
         except (OSError, termios.error) as failure:
             _log.warning("sign on %s could not be told NOT LIVE: %s", self._name, str(failure) or "it takes nothing")
@@ -372,14 +372,9 @@ def _open_serial(port: str, baud: int, bits: int, parity: str, stop: int) -> ser
 def _close_port(port: serial.Serial | socket.socket) -> None:
     with contextlib.suppress(OSError, termios.error):
         # Closing a port waits for what it still holds, up to 30 s when flow control stops it.
-        if isinstance(port, serial.Serial) and _unsent(port):
+        if isinstance(port, serial.Serial) and unsent(port.fileno()):
             port.reset_output_buffer()
     port.close()
-
-
-def _unsent(port: serial.Serial | socket.socket) -> int:
-    """Bytes that the system holds and the sign has not taken (TIOCOUTQ, for ports and TCP alike)."""
-    return int(struct.unpack("i", fcntl.ioctl(port.fileno(), termios.TIOCOUTQ, b"\0\0\0\0"))[0])
 
 
 def _check_there(port: serial.Serial | socket.socket) -> None:

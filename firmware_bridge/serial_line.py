@@ -6,9 +6,11 @@ opens and configures; the loop then reads the descriptor itself, so a hundred li
 """
 
 import asyncio
+import fcntl
 import logging
 import os
 import socket
+import struct
 import termios
 from collections.abc import Callable
 from contextlib import suppress
@@ -88,11 +90,12 @@ class SerialLine:
         self._task = asyncio.get_running_loop().create_task(self._run(), name=f"line {self.id}")
 
     async def stop(self) -> None:
-        """Close the line for good, once what waits is written, LAST_WORDS_S at most. ``on_down`` is not called."""
+        """Close the line for good, once what waits is sent, LAST_WORDS_S at most. ``on_down`` is not called."""
         loop = asyncio.get_running_loop()
         until = loop.time() + LAST_WORDS_S
-        while self._pending and self.up and loop.time() < until:  # noqa: ASYNC110 (bounded; the end of a line)
-            await asyncio.sleep(0.01)
+        with suppress(OSError):  # gone: then there are no last words
+            while self.up and (self._pending or unsent(self._fd)) and loop.time() < until:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
         if self._task is not None:
             self._task.cancel()
             with suppress(asyncio.CancelledError):
@@ -256,11 +259,17 @@ def _open_tcp(port: str) -> socket.socket:
 
 def _close(port: Port) -> None:
     with suppress(OSError, termios.error):
-        # Closing a tty waits for what is not written yet, up to 30 s, unless it is thrown away.
-        if isinstance(port, serial.Serial):
+        # Closing a tty waits for what is not sent yet, up to 30 s, unless it is thrown away. Only then: throwing away
+        # also takes what a pty has sent and its other end has not been given yet, such as a unit's last words.
+        if isinstance(port, serial.Serial) and unsent(port.fileno()):
             port.reset_output_buffer()
     with suppress(OSError):
         port.close()
+
+
+def unsent(fd: int) -> int:
+    """Bytes that the system holds and the other end has not taken (TIOCOUTQ, for ports and TCP); OSError when gone."""
+    return int(struct.unpack("i", fcntl.ioctl(fd, termios.TIOCOUTQ, b"\0\0\0\0"))[0])
 
 
 def _close_late(opening: asyncio.Future[Port]) -> None:

@@ -19,7 +19,7 @@ import pytest
 import serial
 
 from firmware_bridge import serial_line
-from firmware_bridge.frames import encode_frame
+from firmware_bridge.frames import FrameReader, encode_frame
 from firmware_bridge.serial_line import PENDING_BYTES_MAX, SerialLine
 
 
@@ -305,6 +305,50 @@ async def test_a_line_that_is_stopped_frees_its_port(cable: Cable, heard: Heard)
     await until(lambda: line.up)
     await line.stop()
     serial.Serial(str(cable.name), exclusive=True).close()
+
+
+@pytest.mark.parametrize("stuck", [False, True])
+async def test_a_port_is_emptied_at_its_end_only_where_its_bytes_are_stuck_sd_05(
+    cable: Cable, heard: Heard, monkeypatch: pytest.MonkeyPatch, stuck: bool
+) -> None:
+    """Emptying also takes what is already on its way; not emptying one that is stuck makes closing wait 30 s."""
+    emptied: list[str] = []
+    monkeypatch.setattr(serial.Serial, "reset_output_buffer", lambda port: emptied.append("it"))
+    monkeypatch.setattr(serial_line, "unsent", lambda fd: 7 if stuck else 0)
+    line = heard.line(str(cable.name))
+    line.start()
+    await until(lambda: line.up)
+    emptied.clear()
+    await line.stop()
+    assert bool(emptied) is stuck
+
+
+async def test_the_last_words_of_a_line_reach_a_hub_that_reads_after_it_closed_sd_05(
+    cable: Cable, heard: Heard
+) -> None:
+    """What the kernel holds is on its way: only what it cannot get rid of is thrown away."""
+    line = heard.line(str(cable.name))
+    line.start()
+    await until(lambda: line.up)
+    for number in range(20):
+        line.send(encode_frame(b"acknowledged %d" % number))
+    line.send(encode_frame(b"being stopped"))
+    await line.stop()
+    read = FrameReader().feed(os.read(cable.hub, 4096))
+    assert list(read)[-1:] == [b"being stopped"]
+
+
+async def test_a_line_waits_at_its_end_for_what_the_kernel_has_not_sent_yet(
+    cable: Cable, heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A serial port keeps about 4 kB: at 115,200 baud a third of a second. Here it says so; a pty never does."""
+    waiting = [400, 200, 1]
+    monkeypatch.setattr(serial_line, "unsent", lambda fd: waiting.pop(0) if waiting else 0)
+    line = heard.line(str(cable.name))
+    line.start()
+    await until(lambda: line.up)
+    await line.stop()
+    assert waiting == []
 
 
 async def test_an_opening_that_hangs_is_told_and_not_started_twice(
