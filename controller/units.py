@@ -76,6 +76,7 @@ class Unit:
         self._told: Playable | None = None
         self._told_lamps: tuple[object, ...] = ()
         self._fault_until = 0.0
+        self._left = False
         self._seen: tuple[object, ...] = ()
 
     # ------------------------------------------------------------------ what it says
@@ -197,7 +198,7 @@ class Unit:
 
     def pulse(self, *, always: bool) -> None:
         """Tell whether the table is playable and what the lamps show: on every change, and ``always`` once a second."""
-        if self.wire is None or self.session.state(self._timer()) == "offline":
+        if self._left or self.wire is None or self.session.state(self._timer()) == "offline":
             return
         yes, reason = self.playable()
         told = Playable(yes, reason or "ready")
@@ -260,7 +261,8 @@ class Unit:
         return seen != before
 
     def goodbye(self) -> None:
-        """The daemon ends: the unit need not wait for the pulse to fail."""
+        """The daemon ends: the unit need not wait for the pulse to fail, and no later pulse takes this back."""
+        self._left = True
         if self.wire is not None:
             self.session.outbox.playable(Playable(False, "the controller is being stopped"))
             self.flush()

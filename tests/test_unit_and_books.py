@@ -124,3 +124,13 @@ async def test_a_loss_whose_entry_could_not_be_written_is_entered_when_the_ledge
 
 def _wait(event: threading.Event) -> None:
     assert event.wait(DEADLINE_S)
+
+
+async def test_a_unit_that_was_told_of_the_end_is_not_told_ready_again(floor: Floor) -> None:
+    """A hello in the last moments is answered with a welcome; a pulse after it would invite bets nobody takes."""
+    floor.unit.goodbye()
+    floor.hello(1, 1)
+    await floor.house.until(lambda: len([one for one in floor.told if isinstance(one, Welcome)]) == 2)
+    floor.unit.pulse(always=True)
+    said = [one for one in floor.told if isinstance(one, messages.Playable)]
+    assert (said[-1].yes, said[-1].reason) == (False, "the controller is being stopped")
