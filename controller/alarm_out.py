@@ -1,51 +1,46 @@
 """Alarms told outside: mail, a signed webhook, and the broker. Nothing here ever holds up the daemon.
 
-Mail and webhook have a thread and a bounded queue each; what cannot be delivered is tried again a few times, then
-counted and logged. Names of hosts are logged, never secrets or whole addresses (CF-06).
+Mail and webhook have a thread and a bounded queue each (``controller.alarm_way``). Neither secrets nor whole addresses
+are logged (CF-06).
 """
 
+import contextlib
 import hashlib
 import hmac
 import json
 import logging
-import queue
 import smtplib
+import socket
 import ssl
 import threading
-import urllib.request
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from email.utils import format_datetime
-from http.client import HTTPException
-from typing import Any, Protocol
+from http.client import HTTPConnection
+from typing import Any
+from urllib.parse import urlsplit
 
+from controller import alarm_way
+from controller.alarm_kinds import ALARMS, FLOOR
 from controller.alarm_plan import AlarmPlan, MailPlan, WebhookPlan
-from controller.alarms import Alarm, alarm_json, place_words, worst_first
+from controller.alarm_way import WAITING_MAX, SomeNotTold, Told, Way
+from controller.alarms import Alarm, State, Step, alarm_json, place_words, worst_first
 from controller.watcher import News
 
-WAITING_MAX = 64
-"""Steps that may wait for one way out; beyond it the oldest is left out and counted."""
 TIMEOUT_S = 5.0
-RETRY_S = (1.0, 5.0, 30.0, 120.0)
-"""Between the tries of one step; after them it is given up."""
-END_S = 1.0
-"""How long the end of the daemon waits for one way out."""
+"""A server that says nothing for so long is given up."""
+TRY_S = 20.0
+"""One try takes no longer, however slowly a server goes on saying something."""
+PROBE_US = 300 * 1_000_000
+"""While a way does not get through and nothing waits for it, it is tried so often, so that its return is noticed."""
+NOT_TOLD = "alarms-not-told"
 SIGNATURE = "X-Meterd-Signature"
 TIMESTAMP = "X-Meterd-Timestamp"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _log = logging.getLogger("meterd.alarm")
-
-
-class Told(Protocol):
-    """One way out. ``send`` blocks, in the way's own thread; raises OSError or ValueError when it failed."""
-
-    name: str
-
-    def send(self, site: str, environment: str, news: News) -> None:
-        """Tell one step."""
 
 
 def as_json(site: str, environment: str, news: News) -> dict[str, Any]:
@@ -59,6 +54,40 @@ def standing_payload(site: str, alarms: Iterable[Alarm], at: int) -> bytes:
     """The retained message with every alarm that is not over, worst first."""
     listed = [alarm_json(alarm) for alarm in worst_first(alarm for alarm in alarms if alarm.stands)]
     return json.dumps({"v": 1, "site": site, "at": at, "alarms": listed}, separators=(",", ":")).encode()
+
+
+@contextlib.contextmanager
+def hurried(host: str, port: int) -> Iterator[socket.socket]:
+    """A connection that is cut after ``TRY_S``; raises OSError, also where what was cut looked like an answer."""
+    was_cut = threading.Event()
+
+    def cut() -> None:
+        was_cut.set()
+        with contextlib.suppress(OSError):
+            handle.shutdown(socket.SHUT_RDWR)
+
+    with socket.create_connection((host, port), TIMEOUT_S) as line, line.dup() as handle:
+        # The handle stays ours when TLS takes the line over.
+        timer = threading.Timer(TRY_S, cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield line
+        finally:
+            timer.cancel()
+        if was_cut.is_set():
+            raise TimeoutError("cut off")
+
+
+class _Smtp(smtplib.SMTP):
+    """On a connection that is there already; ``host`` is whose certificate STARTTLS asks for."""
+
+    def __init__(self, line: socket.socket, host: str, port: int) -> None:
+        self._line = line
+        super().__init__(host, port, timeout=TIMEOUT_S)
+
+    def _get_socket(self, *_place: Any) -> socket.socket:
+        return self._line
 
 
 class Mail:
@@ -75,22 +104,24 @@ class Mail:
         to = list(dict.fromkeys([*plan.always, *(one for role in news.roles for one in plan.roles.get(role, ()))]))
         if not to:
             return
-        with self._connected() as server:
+        with hurried(plan.host, plan.port) as line, self._connected(line) as server:
             if plan.username is not None and plan.password_file is not None:
                 server.login(plan.username, plan.password_file.read_text("utf-8").strip())
-            server.send_message(mail_of(site, environment, news, plan.sender, to))
+            refused = server.send_message(mail_of(site, environment, news, plan.sender, to))
+        if refused:
+            raise SomeNotTold(f"{len(refused)} of {len(to)} addresses refused")
 
-    def _connected(self) -> smtplib.SMTP:
+    def _connected(self, line: socket.socket) -> smtplib.SMTP:
         plan = self._plan
         context = ssl.create_default_context(cafile=plan.ca_file) if plan.tls != "none" else None
-        if plan.tls == "tls":
-            return smtplib.SMTP_SSL(plan.host, plan.port, timeout=TIMEOUT_S, context=context)
-        server = smtplib.SMTP(plan.host, plan.port, timeout=TIMEOUT_S)
+        if context is not None and plan.tls == "tls":
+            line = context.wrap_socket(line, server_hostname=plan.host)
         try:
-            if context is not None:
+            server = _Smtp(line, plan.host, plan.port)
+            if context is not None and plan.tls == "starttls":
                 server.starttls(context=context)
-        except (OSError, smtplib.SMTPException):
-            server.close()
+        except (OSError, ValueError):
+            line.close()
             raise
         return server
 
@@ -118,12 +149,12 @@ def _one_line(text: str) -> str:
     return " ".join("".join(mark if mark.isprintable() else " " for mark in text).split())[:400]
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """An alarm goes where it was configured to go, and nowhere else."""
+class Refused(OSError):
+    """A webhook answered otherwise than 2xx; ``code`` is what it answered."""
 
-    def redirect_request(self, *_args: Any, **_more: Any) -> None:
-        """No other address."""
-        return
+    def __init__(self, code: int) -> None:
+        super().__init__(f"answered {code}")
+        self.code = code
 
 
 class Webhook:
@@ -141,12 +172,25 @@ class Webhook:
         headers = {"Content-Type": "application/json", TIMESTAMP: str(news.at), "User-Agent": "meterd"}
         if plan.secret_file is not None:
             headers[SIGNATURE] = signature(plan.secret_file.read_bytes().strip(), news.at, body)
-        context = ssl.create_default_context(cafile=plan.ca_file)
-        opener = urllib.request.build_opener(
-            _NoRedirect, urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context))
-        request = urllib.request.Request(plan.url, body, headers, method="POST")
-        with opener.open(request, timeout=TIMEOUT_S) as answer:
-            answer.read(1_024)
+        self._post(body, headers)
+
+    def _post(self, body: bytes, headers: Mapping[str, str]) -> None:
+        # An alarm goes where it was configured to go: no redirect is followed, no proxy of the machine is used.
+        url = urlsplit(self._plan.url)
+        host, secure = url.hostname or "", url.scheme == "https"
+        port = url.port or (443 if secure else 80)
+        with hurried(host, port) as line:
+            connection = HTTPConnection(host, port, timeout=TIMEOUT_S)
+            try:
+                context = ssl.create_default_context(cafile=self._plan.ca_file) if secure else None
+                connection.sock = context.wrap_socket(line, server_hostname=host) if context is not None else line
+                connection.request("POST", url.path or "/", body, {**headers, "Host": url.netloc})
+                answer = connection.getresponse()
+                answer.read(1_024)
+            finally:
+                connection.close()
+        if not 200 <= answer.status < 300:
+            raise Refused(answer.status)
 
 
 def signature(secret: bytes, at: int, body: bytes) -> str:
@@ -154,67 +198,6 @@ def signature(secret: bytes, at: int, body: bytes) -> str:
     if not secret:
         raise ValueError("the secret file is empty")
     return "sha256=" + hmac.new(secret, str(at).encode() + b"." + body, hashlib.sha256).hexdigest()
-
-
-class Way:
-    """One way out with its queue and its thread. ``tell`` returns at once."""
-
-    def __init__(self, told: Told, site: str, environment: str, retry_s: Sequence[float] = RETRY_S) -> None:
-        self._told, self._site, self._environment, self._retry_s = told, site, environment, retry_s
-        self._waiting: queue.Queue[News | None] = queue.Queue(WAITING_MAX)
-        self._ending = threading.Event()
-        self.counts = {"sent": 0, "failed": 0, "left_out": 0}
-        """Steps that were sent, given up after their tries, and left out because too many waited."""
-        self._thread = threading.Thread(target=self._run, name=f"alarms by {told.name}", daemon=True)
-        self._thread.start()
-
-    @property
-    def name(self) -> str:
-        """``mail`` or ``webhook``."""
-        return self._told.name
-
-    def tell(self, news: News | None) -> None:
-        """Let it be sent; when too many wait, the oldest is left out."""
-        while True:
-            try:
-                self._waiting.put_nowait(news)
-                return
-            except queue.Full:
-                try:
-                    self._waiting.get_nowait()
-                    self.counts["left_out"] += 1
-                except queue.Empty:
-                    continue
-
-    def _run(self) -> None:
-        while (news := self._waiting.get()) is not None:
-            self._send(news)
-
-    def _send(self, news: News) -> None:
-        for pause in (*self._retry_s, None):
-            try:
-                self._told.send(self._site, self._environment, news)
-            except (OSError, ValueError, smtplib.SMTPException, HTTPException) as wrong:
-                why = f"{type(wrong).__name__}{_code(wrong)}"
-                if pause is not None and not self._ending.wait(pause):
-                    continue
-                self.counts["failed"] += 1
-                _log.warning("alarm %s at %s could not be told by %s: %s", *news.alarm.key, self.name, why)
-            else:
-                self.counts["sent"] += 1
-            return
-
-    def end(self) -> None:
-        """Stop: what is being tried is given up, within ``END_S``."""
-        self._ending.set()
-        self.tell(None)
-        self._thread.join(END_S)
-
-
-def _code(wrong: Exception) -> str:
-    """The number in an error, if any: its words may hold an address or what a server said."""
-    code = getattr(wrong, "code", None) or getattr(wrong, "smtp_code", None) or getattr(wrong, "errno", None)
-    return f" {code}" if type(code) is int else ""
 
 
 class AlarmOut:
@@ -230,30 +213,64 @@ class AlarmOut:
         if plan.webhook is not None:
             told.append(Webhook(plan.webhook))
         self._site, self._environment, self._publish = site, environment, publish
-        self.ways = [Way(one, site, environment) for one in told]
-        self._unpublished: deque[bytes] = deque(maxlen=WAITING_MAX)
+        self.ways = [Way(one, site, environment, alarm_way.RETRY_S) for one in told]
+        self._probed_at: dict[str, int] = {}
+        self._unpublished: deque[tuple[News, bytes]] = deque()
+        self._published = {"sent": 0, "failed": 0, "left_out": 0}
         self._retained = b""
+
+    @property
+    def counts(self) -> Mapping[str, Mapping[str, int]]:
+        """By way: steps that were sent (the broker: handed over), given up, and left out; kept up to date."""
+        broker = {} if self._publish is None else {"broker": self._published}
+        return broker | {way.name: way.counts for way in self.ways}
+
+    def not_told(self) -> Mapping[str, str]:
+        """By way: why alarms do not get through now; ways that are well are not in it."""
+        return {way.name: way.trouble for way in self.ways if way.trouble}
 
     def tell(self, news: News) -> None:
         """One step, by every way; returns at once."""
-        _log.warning("alarm %s: %s (%s); for %s", news.step.value, news.alarm.what, news.alarm.kind,
+        kind, place = news.alarm.key
+        # What it is of stands first: the log merges what is said again and again of one thing.
+        _log.warning("alarm %s: %s: %s; for %s", f"{kind} at {place}", news.step.value, news.alarm.what,
                      ", ".join(news.roles))
         for way in self.ways:
             way.tell(news)
         if self._publish is not None:
-            self._unpublished.append(json.dumps(
-                as_json(self._site, self._environment, news), separators=(",", ":")).encode())
+            if len(self._unpublished) == WAITING_MAX:
+                left, _ = self._unpublished.popleft()
+                self._published["left_out"] += 1
+                _log.warning("%s: too many alarms wait; left out: %s at %s", "broker", *left.alarm.key)
+            self._unpublished.append((news, json.dumps(
+                as_json(self._site, self._environment, news), separators=(",", ":")).encode()))
 
     def look(self, alarms: Iterable[Alarm], now: int) -> None:
         """Hand to the broker what waits for it, and the list of what stands when it has changed; once a second."""
+        alarms = tuple(alarms)
+        self._probe(alarms, now)
         if self._publish is None:
             return
-        while self._unpublished and self._publish("alarm", self._unpublished[0], False):
+        while self._unpublished and self._publish("alarm", self._unpublished[0][1], False):
             self._unpublished.popleft()
+            self._published["sent"] += 1
         made = standing_payload(self._site, alarms, now)
         content = made.split(b'"alarms":', 1)[1]
         if content != self._retained and self._publish("alarms", made, True):
             self._retained = content
+
+    def _probe(self, alarms: Iterable[Alarm], now: int) -> None:
+        """Tell a way that reaches nobody the alarm about itself, now and then: the first that gets through says so."""
+        silent = [way for way in self.ways if not way.reached and way.idle]
+        if not silent:
+            return
+        alarm = next((one for one in alarms if one.key == (NOT_TOLD, FLOOR)
+                      and one.state in (State.RAISED, State.ACKNOWLEDGED)), None)
+        for way in silent if alarm is not None else ():
+            if alarm is not None and now - max(self._probed_at.get(way.name, 0), alarm.raised_at) >= PROBE_US:
+                self._probed_at[way.name] = now
+                roles = tuple([role.value for role in ALARMS[NOT_TOLD].ladder[0].roles])
+                way.tell(News(Step.RAISED, alarm, roles, now))
 
     def broker_came_back(self) -> None:
         """The broker may have forgotten what was retained: it is told again."""

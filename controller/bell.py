@@ -26,7 +26,7 @@ class Bell:
         self._out = AlarmOut(wiring.alarms, plan.site, plan.environment.value, tell)
         self._watcher = Watcher(plan, books, board.alarms, self._out.tell, wiring.signs)
         stats.alarms_raised = board.alarms.raised
-        stats.alarms_told = {way.name: way.counts for way in self._out.ways}
+        stats.alarms_told = self._out.counts
         mqtt, web = wiring.mqtt, wiring.web
         certificates = [path for path in (mqtt and mqtt.cert_file, mqtt and mqtt.ca_file, web and web.tls_cert) if path]
         self._host = HostState(certificates, wiring.alarms.award_minutes, wiring.alarms.certificate_days)
@@ -37,7 +37,8 @@ class Bell:
 
     def look(self, snapshot: Snapshot, now: int) -> bool:
         """Look at everything at ``now`` (UTC microseconds); whether the pages have something new to show."""
-        self._watcher.look(snapshot, self._host.told(self._stats, self._books.stuck_s(), now), now)
+        told = self._host.told(self._stats, self._books.stuck_s(), now)._replace(not_told=self._out.not_told())
+        self._watcher.look(snapshot, told, now)
         alarms = self._watcher.alarms()
         self._out.look(alarms, now)
         waiting = Counter(alarm.kind for alarm in alarms if alarm.waits)

@@ -5,6 +5,7 @@ seen (a misdeal, a refused lock-out), and comes from one entry. Both name a kind
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from controller.alarm_kinds import FLOOR
@@ -49,6 +50,8 @@ class Told(NamedTuple):
     """Commits over half a second in the last minute."""
     award_minutes: int = AWARD_MINUTES
     certificate_warn_days: int = CERTIFICATE_DAYS
+    not_told: Mapping[str, str] = MappingProxyType({})
+    """By way (mail, webhook): why alarms do not get through to everybody by it."""
 
 
 def conditions(
@@ -120,6 +123,9 @@ def _host(told: Told) -> Iterator[Condition]:
     if days is not None and days <= told.certificate_warn_days:
         what = f"A certificate ends in {days} days" if days >= 0 else "A certificate has ended"
         yield Condition("certificate-ending", FLOOR, what)
+    if told.not_told:
+        ways = " and ".join(f"{way} ({why})" for way, why in told.not_told.items())
+        yield Condition("alarms-not-told", FLOOR, f"Alarms do not get through by {ways}")
 
 
 # ---------------------------------------------------------------------- sign against meter

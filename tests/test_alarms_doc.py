@@ -8,8 +8,9 @@ import pytest
 from test_words_doc import found_in
 
 from controller.alarm_kinds import ALARMS, AlarmKind
-from controller.alarm_out import RETRY_S, SIGNATURE, TIMESTAMP, WAITING_MAX, as_json
+from controller.alarm_out import PROBE_US, SIGNATURE, TIMEOUT_S, TIMESTAMP, TRY_S, as_json
 from controller.alarm_plan import AWARD_MINUTES, CERTIFICATE_DAYS
+from controller.alarm_way import RETRY_S, WAITING_MAX
 from controller.alarms import Alarm, State, Step
 from controller.config_alarms import ALARM_KEYS
 from controller.watch import GUESSES, SLOW_COMMITS
@@ -62,4 +63,4 @@ def test_the_numbers_in_the_text_are_the_programs() -> None:
     """Who changes one of these changes the text."""
     assert (AWARD_MINUTES, CERTIFICATE_DAYS, WAITING_MAX, GUESSES, SLOW_COMMITS, FLAPS, QUIET_US) == (
         30, 30, 64, 8, 3, 4, 600_000_000)
-    assert (len(RETRY_S) + 1, sum(RETRY_S)) == (5, 156)
+    assert (len(RETRY_S) + 1, sum(RETRY_S), TIMEOUT_S, TRY_S, PROBE_US) == (5, 156, 5, 20, 300_000_000)

@@ -108,6 +108,23 @@ def test_an_award_has_not_waited_too_long_before_its_minutes_are_over() -> None:
     assert found(replace(quiet_snapshot(), waiting=waiting), Told(award_minutes=5)) == set()
 
 
+def test_a_way_by_which_alarms_do_not_get_through_rings_after_a_minute_and_is_named(house: WatchHouse) -> None:
+    house.told = Told(not_told={"mail": "SMTPAuthenticationError 535", "webhook": "Refused 500"})
+    house.look(60)
+    before = house.standing()
+    house.look()
+    alarm = house.alarm("alarms-not-told", "floor")
+    assert (before, alarm and alarm.what) == (
+        set(), "Alarms do not get through by mail (SMTPAuthenticationError 535) and webhook (Refused 500)")
+
+
+def test_a_way_that_fails_for_a_moment_only_rings_nowhere(house: WatchHouse) -> None:
+    for why in ("OSError 111", "") * 5:
+        house.told = Told(not_told={"mail": why} if why else {})
+        house.look(40)
+    assert house.standing() == set()
+
+
 # ---------------------------------------------------------------------- incidents
 
 
