@@ -20,7 +20,7 @@ MONEY_CENTS_MAX = ACCOUNT_MICROCENTS_MAX // MICROCENTS_PER_CENT - 1
 """The largest amount that may be configured: a cent under what an account may hold (design section 3)."""
 
 KEYS: Mapping[str, tuple[str, ...]] = {
-    "floor": ("site", "awards", "ledger", "meter", "table", "line", "mqtt", "web", "sign", "alarms"),
+    "floor": ("site", "awards", "ledger", "meter", "table", "line", "mqtt", "web", "sign", "alarms", "printer"),
     "document": ("site", "awards", "meter", "table", "paytable"),
     "site": (
         "id", "name", "environment", "currency", "timezone", "gaming_day_start", "paytables", "departments", "shifts",
@@ -60,6 +60,7 @@ KEYS: Mapping[str, tuple[str, ...]] = {
     "sign": (
         "id", "kind", "table", "meters", "digits", "port", "baud", "bits", "parity", "stop", "checksum",
     ),
+    "printer": ("id", "name", "path", "columns", "tables", "baud"),
 }  # fmt: skip
 """Every key by section; docs/CONFIG.md lists the same ones, which a test holds."""
 

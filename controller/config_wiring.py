@@ -1,4 +1,4 @@
-"""Reads how the box is wired: ledger, lines, broker, pages and signs. Pure; no file named here is opened.
+"""Reads how the box is wired: ledger, lines, broker, pages, signs, printers. Pure; no file named here is opened.
 
 None of it is money, none of it enters the ledger. Secrets stand in files of their own (CF-06); messages name keys only.
 """
@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from controller.config_alarms import read_alarms
+from controller.config_printers import read_printers
 from controller.config_reader import Section, nearest, shown
 from controller.layout import fits_a_line
 from controller.plan import FloorPlan
@@ -32,13 +33,15 @@ def read_wiring(top: Section, folder: Path, plan: FloorPlan | None) -> Wiring | 
     site = plan.site if plan else "site"
     mqtt = _read_mqtt(top, folder, site)
     ports: dict[str, str] = {}
+    ledger_url = _read_ledger(top, folder)
     wiring = Wiring(
-        ledger_url=_read_ledger(top, folder),
+        ledger_url=ledger_url,
         lines=_read_lines(top, plan, ports),
         mqtt=mqtt,
         web=_read_web(top, folder),
         signs=_read_signs(top, plan, ports),
         alarms=read_alarms(top, folder),
+        printers=read_printers(top, folder, plan, ports, Path(ledger_url.removeprefix(_SQLITE))),
     )
     return wiring if top.sound else None
 

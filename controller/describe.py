@@ -19,7 +19,7 @@ from controller.plan import (
     TablePlan,
     TiePolicy,
 )
-from controller.wiring import SignKind, SignPlan, Wiring
+from controller.wiring import PrinterPlan, SignKind, SignPlan, Wiring
 
 WIDTH = 100
 
@@ -74,7 +74,8 @@ def describe(plan: FloorPlan, wiring: Wiring, odds: FloorOdds = NOT_COMPUTED) ->
         *_chapter("TABLES", (_table(wiring, table) for table in plan.tables.values())),
         *_chapter("AWARDS", [_awards(plan.awards)]),
         *_chapter("PAYTABLES", (_paytable(paytable) for paytable in paytables_of(plan).values())),
-        *_chapter("SIGNS AND PAGES", [[*(_sign(sign) for sign in wiring.signs), _pages(wiring)]]),
+        *_chapter("SIGNS AND PAGES", [
+            [*(_sign(sign) for sign in wiring.signs), *map(_printer, wiring.printers), _pages(wiring)]]),
         *_chapter("REMARKS", [[f"  - {remark}" for remark in remarks(plan, wiring, odds)] or ["  None."]]),
         "",
         f"Config hash {plan.hash}",
@@ -243,6 +244,12 @@ def _sign(sign: SignPlan) -> str:
     if sign.kind is SignKind.ALPHA and sign.serial is not None:
         return f"  {sign.id}{where}: LED sign on {sign.serial.port}, {sign.serial.baud} baud; {shows}."
     return f"  {sign.id}{where}: {'page' if sign.kind is SignKind.PAGE else 'MQTT topic'}; {shows}."
+
+
+def _printer(printer: PrinterPlan) -> str:
+    serves = f"slips of {', '.join(printer.tables)}" if printer.tables else "slips of every table"
+    speed = f", {printer.baud} baud" if printer.baud is not None else ""
+    return f"  {printer.id}: printer {printer.name} at {printer.path}{speed}, {printer.columns} columns; {serves}."
 
 
 def _pages(wiring: Wiring) -> str:

@@ -1,7 +1,7 @@
-"""How this box is wired: lines, broker, pages and signs, as frozen values. No money; not part of the ledger's config.
+"""How this box is wired: lines, broker, pages, signs, printers. Frozen values; no money; not of the ledger's config.
 
-The optional sections ``[[line]]``, ``[mqtt]``, ``[web]`` and ``[[sign]]`` of the configuration; read by
-``controller.config``.
+The optional sections ``[[line]]``, ``[mqtt]``, ``[web]``, ``[[sign]]`` and ``[[printer]]`` of the configuration; read
+by ``controller.config``.
 """
 
 from dataclasses import dataclass
@@ -93,6 +93,29 @@ class SignPlan:
     """Alpha signs: end frames with ETX and a checksum (protocols/alpha-sign.md section 2)."""
 
 
+COLUMNS = 48
+"""Signs in a line of 80 mm paper, 576 dots wide, in font A (12 x 24 dots)."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrinterPlan:
+    """One ESC/POS printer for slips. ``path``: its device, or a file that is appended to."""
+
+    id: str
+    name: str
+    path: Path
+    columns: int = COLUMNS
+    """Signs in a line of its font A."""
+    tables: tuple[str, ...] = ()
+    """The tables that it serves; empty: every table."""
+    baud: int | None = None
+    """Of a serial printer: the port is set to it, 8N1; None: the port is left as the system has it."""
+
+    def serves(self, table: str) -> bool:
+        """Whether slips of a table may be printed here."""
+        return not self.tables or table in self.tables
+
+
 QUIET = AlarmPlan()
 """Alarms that are told on the pages and to the broker only."""
 
@@ -107,3 +130,4 @@ class Wiring:
     web: WebPlan | None
     signs: tuple[SignPlan, ...]
     alarms: AlarmPlan = QUIET
+    printers: tuple[PrinterPlan, ...] = ()

@@ -194,7 +194,7 @@ _HEADINGS = {
     "[site]": "site", "[awards]": "awards", "[ledger]": "ledger",
     "[[meter]]": "meter", "[[table]]": "table", "[[table.spot]]": "spot",
     "Paytable files": "paytable", "[meter.PART]": "part", "[[prize]]": "prize", "[[line]]": "line", "[mqtt]": "mqtt",
-    "[web]": "web", "[alarms]": "alarms", "[[sign]]": "sign",
+    "[web]": "web", "[alarms]": "alarms", "[[sign]]": "sign", "[[printer]]": "printer",
 }  # fmt: skip
 
 

@@ -85,6 +85,7 @@ PURE_ROOMS = (
     "controller.watch",
     "controller.drift",
     "controller.config_alarms",
+    "controller.config_printers",
     "controller.sign",
     "controller.config_reader",
     "controller.config_paytable",

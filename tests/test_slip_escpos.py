@@ -1,8 +1,10 @@
 """The 80 mm print of a slip: 48 columns, safe bytes, and a printer that may not listen."""
 
+import fcntl
 import os
 import pty
 import re
+import termios
 import time
 import tty
 from pathlib import Path
@@ -13,7 +15,8 @@ from hypothesis import strategies as st
 
 from controller.people import Person, Role
 from controller.slip import Override, SlipState, Step
-from controller.slip_escpos import COLUMNS, NotPrinted, escpos, send, strip
+from controller.slip_escpos import NotPrinted, escpos, send, strip
+from controller.wiring import COLUMNS
 from tests.slip_house import WON, slip
 
 SHORT_S = 0.1
@@ -235,3 +238,42 @@ def test_a_full_disk_is_reported() -> None:
     """The device that is always full."""
     with pytest.raises(NotPrinted, match="No space left"):
         send(Path("/dev/full"), b"slip", time.monotonic)
+
+
+@pytest.mark.parametrize("columns", [32, 42, 64])
+def test_a_narrower_or_wider_printer_gets_lines_of_its_own_width(columns: int) -> None:
+    """Some printers have 42 signs on 80 mm paper."""
+    made = strip(WON, columns)
+    assert max(len(line.text) for line in made) == columns
+    assert "PAID" + "$7,005.06".rjust(columns - 4) in [line.text for line in made]
+
+
+def test_two_programs_never_mix_their_slips(tmp_path: Path) -> None:
+    """The daemon and `meterctl slip` may both print there."""
+    path = tmp_path / "slips.prn"
+    with path.open("ab") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        with pytest.raises(NotPrinted, match="another program is printing there; nothing was printed"):
+            send(path, b"slip", time.monotonic, SHORT_S)
+    send(path, b"slip", time.monotonic, SHORT_S)
+    assert path.read_bytes() == b"slip"
+
+
+def test_a_serial_printer_is_set_to_its_speed_and_takes_bytes_as_they_are() -> None:
+    """A port that nobody has set up would turn line ends round and echo what the printer says."""
+    ours, theirs = pty.openpty()
+    try:
+        send(Path(os.ttyname(theirs)), b"one\ntwo\n", time.monotonic, baud=19_200)
+        assert _all_of(ours, 8) == b"one\ntwo\n"
+        settings = termios.tcgetattr(theirs)
+        assert settings[4:6] == [termios.B19200, termios.B19200]
+        assert (settings[0] & termios.IXON, settings[3] & termios.ECHO) == (termios.IXON, 0)
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_a_file_has_no_speed_to_be_set_to(tmp_path: Path) -> None:
+    """A floor may be tried with a file before the printer is there."""
+    send(tmp_path / "slips.prn", b"slip", time.monotonic, baud=9600)
+    assert (tmp_path / "slips.prn").read_bytes() == b"slip"
