@@ -1,7 +1,8 @@
 """The bell of a running daemon: what is watched, what rings, and where it is told. Lives on the event loop."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 
 from controller.alarm_out import AlarmOut
 from controller.alarms import Alarm
@@ -30,6 +31,10 @@ class Bell:
         mqtt, web = wiring.mqtt, wiring.web
         certificates = [path for path in (mqtt and mqtt.cert_file, mqtt and mqtt.ca_file, web and web.tls_cert) if path]
         self._host = HostState(certificates, wiring.alarms.award_minutes, wiring.alarms.certificate_days)
+
+    def compare_hits(self, chances: Mapping[str, Fraction]) -> None:
+        """Compare hits with the exact odds from now on: the chance of one per wager, by meter (D6)."""
+        self._watcher.chances = chances
 
     def alarms(self) -> Sequence[Alarm]:
         """Every alarm that people should see."""

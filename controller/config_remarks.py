@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from controller.config_reader import Problems
 from controller.game.classify import NotThisGame
-from controller.game.odds import Odds, odds_of
+from controller.game.odds import Odds, counts_of, odds_from
 from controller.game.odds_remarks import limit_remark, paytable_remarks, too_rare, too_rare_words
 from controller.game.this_game import require_this_game
 from controller.money import MICROCENTS_PER_CENT, PPM, format_cents, format_microcents, format_rate
@@ -38,22 +38,33 @@ def paytables_of(plan: FloorPlan) -> dict[str, Paytable]:
 
 
 def floor_odds(plan: FloorPlan) -> FloorOdds:
-    """The odds of each paytable in use, computed from the cards, once each; less than 2 seconds for a paytable.
+    """The odds of each paytable in use, computed from the cards, once each; less than 2 seconds for a paytable."""
+    found = {name: _odds_or_why(paytable) for name, paytable in paytables_of(plan).items()}
+    return FloorOdds({name: odds for name, odds in found.items() if isinstance(odds, Odds)},
+                     {name: why.removeprefix(f"{name}: ") for name, why in found.items() if isinstance(why, str)})
+
+
+def _odds_or_why(paytable: Paytable) -> Odds | str:
+    counts = counts_or_why(paytable)
+    return counts if isinstance(counts, str) else odds_by(paytable, counts)
+
+
+def counts_or_why(paytable: Paytable) -> dict[str, int] | str:
+    """How many hands get each row, in which all the work is, or why nothing is known of them."""
+    try:
+        require_this_game(paytable)
+        return counts_of(paytable)
+    except NotThisGame as wrong:
+        return str(wrong)
+
+
+def odds_by(paytable: Paytable, counts: Mapping[str, int]) -> Odds:
+    """The odds of a floor's paytable by its counted hands; raises ValueError for other counts than ``counts_of``'s.
 
     Where the rate of progression depends on the number of decks, the highest one is reckoned with: it gives the most.
     """
-    known, unknown = {}, {}
-    for name, paytable in paytables_of(plan).items():
-        try:
-            require_this_game(paytable)
-            known[name] = odds_of(_at_highest_rate(paytable))
-        except NotThisGame as wrong:
-            unknown[name] = str(wrong).removeprefix(f"{name}: ")
-    return FloorOdds(known, unknown)
-
-
-def _at_highest_rate(paytable: Paytable) -> Paytable:
-    return replace(paytable, parts=tuple(replace(part, rate_ppm=_highest_rate(part)) for part in paytable.parts))
+    parts = tuple(replace(part, rate_ppm=_highest_rate(part)) for part in paytable.parts)
+    return odds_from(replace(paytable, parts=parts), counts)
 
 
 def refuse_too_rare(plan: FloorPlan, odds: FloorOdds) -> None:

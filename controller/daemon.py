@@ -28,6 +28,7 @@ from controller.ledger.reader import Reader
 from controller.listing import latest_awards, log_entry
 from controller.metrics import Stats
 from controller.notify import Notify
+from controller.odds_aside import OddsAside
 from controller.outcome import Outcome
 from controller.plan import FloorPlan
 from controller.sign import Shown
@@ -111,6 +112,8 @@ class Daemon:
         self._said = board.notes[0] if board.notes else None
         self._stop = asyncio.Event()
         self._bell = Bell(plan, wiring, books, board, stats, None if self._mqtt is None else self._mqtt.tell_alarm)
+        self._odds = OddsAside(plan, self._bell.compare_hits, partial(self._keep, "odds", "", kind="fault"))
+        self.odds = self._odds.look
         self.again = False
         """Whether it ends only to begin again at once, with a configuration that people have activated."""
 
@@ -439,6 +442,7 @@ class Daemon:
         self.history.start(f"meterd {VERSION}")
         self.signs.update(self.snapshot(), self._version, clock())
         self.signs.start()
+        self._odds.start()
         for line in self._lines.values():
             line.start()
         if self._mqtt is not None:
@@ -476,7 +480,7 @@ class Daemon:
         await self._books.close(CLOSE_S)
         for unit in self._units.values():
             unit.goodbye()
-        await asyncio.gather(*(line.stop() for line in self._lines.values()))
+        await asyncio.gather(self._odds.end(), *(line.stop() for line in self._lines.values()))
         if server is not None:
             server.should_exit = True
         ends: list[Coroutine[Any, Any, Any]] = [self.signs.end(), asyncio.to_thread(self._bell.end)]

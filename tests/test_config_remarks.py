@@ -11,7 +11,7 @@ from controller import config_remarks
 from controller.cli import main
 from controller.config import load, remarks
 from controller.config_remarks import floor_odds
-from controller.game.odds import Odds, odds_of
+from controller.game.odds import counts_of
 from controller.paytable import Paytable
 
 
@@ -155,10 +155,10 @@ def test_the_configuration_itself_is_read_without_odds(quiet: Copy) -> None:
 def test_reading_a_floor_computes_no_odds(quiet: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
     """A start of the daemon does not wait for them."""
 
-    def refuse(table: Paytable) -> Odds:
+    def refuse(table: Paytable) -> dict[str, int]:
         raise AssertionError(table.id)
 
-    monkeypatch.setattr(config_remarks, "odds_of", refuse)
+    monkeypatch.setattr(config_remarks, "counts_of", refuse)
     assert remarks(*load(quiet.folder / FLOOR)) == []
 
 
@@ -167,11 +167,11 @@ def test_the_odds_of_one_paytable_of_two_linked_tables_are_computed_once(
 ) -> None:
     asked = []
 
-    def counted(table: Paytable) -> Odds:
+    def counted(table: Paytable) -> dict[str, int]:
         asked.append(table.id)
-        return odds_of(table)
+        return counts_of(table)
 
-    monkeypatch.setattr(config_remarks, "odds_of", counted)
+    monkeypatch.setattr(config_remarks, "counts_of", counted)
     with_odds(quiet)
     assert asked == ["progressive-4", "progressive-1"]
 

@@ -1,7 +1,6 @@
 """The page of a paytable, and the judging of cards beside it, over a stand-in for the daemon."""
 
 import re
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -11,32 +10,18 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from web_house import House
 
-from controller.game.odds import Odds, odds_of
-from controller.paytable import Paytable
+from controller.game.odds import Odds
 from controller.plan import Environment, frozen
 from controller.snapshot import Snapshot
 from controller.web.app import create_app
-from controller.web.paytable_page import SHELF_MAX, OddsShelf, odds_or_why, paytable_routes
-from controller.web.templates import make_templates
 
 FOUR = "/paytables/progressive-4"
 ONE = "/paytables/progressive-1"
 SCRIPT = "<script>alert(1)</script>"
 
 
-class Ready(OddsShelf):
-    """A shelf that has every paytable's odds already."""
-
-    def look(self, paytable: Paytable) -> Odds | str | None:
-        return odds_or_why(paytable)
-
-
-def app_of(snapshot: Snapshot, shelf: OddsShelf | None = None) -> FastAPI:
-    house = House(snapshot)
-    app = create_app(house)
-    own = paytable_routes(house, make_templates(), shelf or Ready())
-    app.router.routes[:0] = own.routes  # before those of the application, whose shelf computes
-    return app
+def app_of(snapshot: Snapshot) -> FastAPI:
+    return create_app(House(snapshot))
 
 
 @pytest.fixture
@@ -129,44 +114,26 @@ def test_the_return_as_the_meter_stands_is_100_percent_at_the_break_even_meter()
     assert "Return as the meter stands now house edge 0.00% 100.00%" in words(TestClient(app_of(there)).get(ONE).text)
 
 
+class Late(House):
+    """A daemon that reckons the odds yet, or has failed to."""
+
+    said: str | None = None
+
+    def odds(self, paytable: str) -> Odds | str | None:
+        return self.said
+
+
 def test_until_the_odds_are_there_the_page_says_so_and_asks_again() -> None:
-    release = threading.Event()
-
-    def slow(paytable: Paytable) -> Odds | str:
-        release.wait(20)
-        return odds_of(paytable)
-
-    shelf = OddsShelf(slow)
-    client = TestClient(app_of(busy_snapshot(), shelf))
-    first = client.get(FOUR).text
-    release.set()
-    shelf.finished(busy_snapshot().plan.tables["PG-01"].spots[0].paytable)
-    second = client.get(FOUR).text
-    assert ["Computing the odds" in page for page in (first, second)] == [True, False]
-    assert ["data-computing" in page for page in (first, second)] == [True, False]
+    page = TestClient(create_app(Late(busy_snapshot()))).get(FOUR).text
+    assert "Computing the odds" in page and "data-computing" in page
 
 
-def test_the_odds_of_a_paytable_are_computed_once() -> None:
-    asked: list[str] = []
-
-    def counted(paytable: Paytable) -> Odds | str:
-        asked.append(paytable.id)
-        return "not here"
-
-    shelf = OddsShelf(counted)
-    client = TestClient(app_of(busy_snapshot(), shelf))
-    for _ in range(3):
-        client.get(FOUR)
-    shelf.finished(busy_snapshot().plan.tables["PG-01"].spots[0].paytable)
-    assert asked == ["progressive-4"]
-
-
-def test_the_shelf_of_odds_is_bounded() -> None:
-    paytable = busy_snapshot().plan.tables["PG-01"].spots[0].paytable
-    shelf = OddsShelf(lambda asked: asked.id)
-    for number in range(SHELF_MAX + 5):
-        shelf.look(replace(paytable, id=f"pt-{number}"))
-    assert shelf.held == SHELF_MAX
+def test_odds_that_could_not_be_reckoned_are_said_and_not_asked_for_again() -> None:
+    house = Late(busy_snapshot())
+    house.said = "they could not be reckoned: no memory"
+    page = TestClient(create_app(house)).get(FOUR).text
+    assert "Odds are not known here: they could not be reckoned: no memory." in words(page)
+    assert "data-computing" not in page
 
 
 def test_a_paytable_of_another_game_shows_its_rows_and_why_it_has_no_odds() -> None:

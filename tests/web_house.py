@@ -9,7 +9,10 @@ from typing import Any
 
 from demo_snapshot import busy_snapshot, wiring
 
+from controller.config_remarks import counts_or_why, odds_by, paytables_of
+from controller.game.odds import Odds
 from controller.metrics import Stats
+from controller.paytable import Paytable
 from controller.sign import Shown, show
 from controller.snapshot import MeterView, Snapshot
 from controller.web.app import create_app
@@ -51,6 +54,14 @@ class House:
         if plan is None:
             return None
         return show(plan, self._snapshot, self._snapshot.at + self.sign_later_us, None)
+
+    def odds(self, paytable: str) -> Odds | str | None:
+        counts = counts_or_why(self.paytable(paytable))
+        return counts if isinstance(counts, str) else odds_by(self.paytable(paytable), counts)
+
+    def paytable(self, paytable: str) -> Paytable:
+        """A paytable in use."""
+        return paytables_of(self._snapshot.plan)[paytable]
 
     async def log(self, book: str, before: int | None, count: int) -> Sequence[Mapping[str, Any]]:
         self.asked.append((book, before, count))

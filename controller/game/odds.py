@@ -143,30 +143,37 @@ def _meter_json(meter: MeterOdds) -> dict[str, Any]:
 
 def odds_of(table: GameTable) -> Odds:
     """The exact odds of a paytable; raises NotThisGame for one with a row that is no hand of the game."""
+    return odds_from(table, counts_of(table))
+
+
+def counts_of(table: GameTable) -> dict[str, int]:
+    """Hands (ace high: pairs) that get each row, then ``none``: all that takes long. Raises NotThisGame."""
+    if isinstance(table, BonusTable) and table.is_ace_high:
+        return _ace_high_counts(table)
+    return _seven_card_counts(table)
+
+
+def odds_from(table: GameTable, counts: Mapping[str, int]) -> Odds:
+    """The odds that follow from what ``counts_of`` has counted. Raises NotThisGame, and ValueError for other counts."""
+    total = PAIRS if isinstance(table, BonusTable) and table.is_ace_high else HANDS
+    if list(counts) != [*(prize.outcome for prize in table.prizes), NONE] or sum(counts.values()) != total:
+        raise ValueError(f"{table.id}: these are not the counts of its rows")
+    chances = {outcome: Fraction(count, total) for outcome, count in counts.items()}
     if isinstance(table, BonusTable):
-        return _bonus(table)
-    counts = _seven_card_counts(table)
-    chances = {outcome: Fraction(count, HANDS) for outcome, count in counts.items()}
+        # A paid wager goes back with its winnings, and one that pushes goes back alone.
+        due = sum((chances[prize.outcome] * (prize.odds + 1) for prize in table.prizes), Fraction(0))
+        return Odds(table.id, total, counts, due, _envy(table, chances))
     due = sum(
         (chances[prize.outcome] * (prize.fixed_cents + prize.returned_cents) for prize in table.prizes), Fraction(0)
     )
     return Odds(
         paytable=table.id,
-        total=HANDS,
+        total=total,
         counts=counts,
         fixed=due / table.wager_cents,
         envy_cents=_envy(table, chances),
         meters=tuple(_meter(table, part.part, chances) for part in table.parts),
     )
-
-
-def _bonus(table: BonusTable) -> Odds:
-    total = PAIRS if table.is_ace_high else HANDS
-    counts = _ace_high_counts(table) if table.is_ace_high else _seven_card_counts(table)
-    chances = {outcome: Fraction(count, total) for outcome, count in counts.items()}
-    # A paid wager goes back with its winnings, and one that pushes goes back alone.
-    due = sum((chances[prize.outcome] * (prize.odds + 1) for prize in table.prizes), Fraction(0))
-    return Odds(table.id, total, counts, due, _envy(table, chances))
 
 
 def _seven_card_counts(table: GameTable) -> dict[str, int]:

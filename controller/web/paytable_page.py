@@ -1,11 +1,10 @@
 """The page of a paytable in use, for everybody: what each row pays and would win now, how rare it is, the house edge.
 
-Odds are computed from the cards at the first look, in a thread of their own, and kept; until then the page says so and
-fills in by itself. Limits stand there (D22), the rounding (D30), and how a wager is split (R-28).
+Odds are computed from the cards, aside, once for each start (``controller.odds_aside``); until then the page says so
+and fills in by itself. Limits stand there (D22), the rounding (D30), and how a wager is split (R-28).
 """
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
@@ -19,8 +18,7 @@ from controller.describe import JOKER_SENTENCE, ROUNDING_SENTENCE, TIE_SENTENCE,
 from controller.game.cards import CardError
 from controller.game.claim import CARDS_TEXT_MAX, read_cards, verdict_words
 from controller.game.classify import NotThisGame
-from controller.game.odds import NONE, Odds, odds_of
-from controller.game.this_game import require_this_game
+from controller.game.odds import NONE, Odds
 from controller.money import MICROCENTS_PER_CENT, format_cents, format_rate, share_of_meter
 from controller.paytable import Paytable, Prize
 from controller.plan import Environment as FloorKind
@@ -30,9 +28,6 @@ from controller.web import models
 from controller.web.api import missing
 from controller.web.floor_page import clock_of
 from controller.web.source import Source
-
-SHELF_MAX = 32
-"""Odds kept at a time; a floor has far fewer paytables, and a changed one is another."""
 
 _WRONG: dict[int | str, dict[str, Any]] = {
     404: {"model": models.Problem, "description": "No such paytable in use."},
@@ -88,47 +83,9 @@ class RowLine:
     rarity: str
 
 
-def odds_or_why(paytable: Paytable) -> Odds | str:
-    """The exact odds, or why they are not known."""
-    try:
-        require_this_game(paytable)
-        return odds_of(paytable)
-    except NotThisGame as wrong:
-        return str(wrong)
-
-
-class OddsShelf:
-    """Odds by paytable, each computed once in one thread; the oldest go where there are more than ``SHELF_MAX``."""
-
-    def __init__(self, compute: Callable[[Paytable], Odds | str] = odds_or_why):
-        self._compute = compute
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="odds")
-        self._kept: dict[Paytable, Future[Odds | str]] = {}
-
-    def look(self, paytable: Paytable) -> Odds | str | None:
-        """The odds, or why there are none; None while they are being computed. Never waits."""
-        kept = self._kept.get(paytable)
-        if kept is None:
-            while len(self._kept) >= SHELF_MAX:
-                del self._kept[next(iter(self._kept))]
-            kept = self._worker.submit(self._compute, paytable)
-            self._kept[paytable] = kept
-        return kept.result() if kept.done() else None
-
-    def finished(self, paytable: Paytable) -> Odds | str:
-        """The same, waited for; raises KeyError for one that nobody has looked for. Never on the event loop."""
-        return self._kept[paytable].result()
-
-    @property
-    def held(self) -> int:
-        """How many paytables it has, those being computed too."""
-        return len(self._kept)
-
-
-def paytable_routes(source: Source, templates: Environment, shelf: OddsShelf | None = None) -> APIRouter:
+def paytable_routes(source: Source, templates: Environment) -> APIRouter:
     """``/paytables``, ``/paytables/{id}`` and ``/api/v1/classify``; nobody needs to sign in for them."""
     routes = APIRouter()
-    odds_kept = shelf or OddsShelf()
 
     @routes.get("/paytables", include_in_schema=False)
     async def list_page() -> HTMLResponse:
@@ -141,7 +98,7 @@ def paytable_routes(source: Source, templates: Environment, shelf: OddsShelf | N
     async def page(paytable: Annotated[str, Path(max_length=64)]) -> HTMLResponse:
         snapshot = source.snapshot()
         found = _named(snapshot, paytable)
-        shown = _shown(snapshot, found, odds_kept.look(found))
+        shown = _shown(snapshot, found, source.odds(found.id))
         return HTMLResponse(templates.get_template("paytable.html").render(**_house(snapshot), **shown))
 
     @routes.get("/api/v1/classify", responses=_WRONG)

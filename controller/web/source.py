@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from controller.alarms import Alarm
+from controller.game.odds import Odds
 from controller.metrics import Stats
 from controller.sign import Shown
 from controller.snapshot import Snapshot
@@ -35,6 +36,9 @@ class Source(Protocol):
 
     def alarms(self) -> Sequence[Alarm]:
         """Every alarm that people should see, the last cleared of each kind and place too."""
+
+    def odds(self, paytable: str) -> Odds | str | None:
+        """The exact odds of a paytable in use, or why they are not known; None while they are being computed."""
 
     async def log(self, book: str, before: int | None, count: int) -> Sequence[Mapping[str, Any]]:
         """Up to ``count`` entries of a book, newest first, numbered below ``before`` (None: from the newest).
