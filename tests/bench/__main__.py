@@ -3,11 +3,12 @@
 import sys
 import time
 
-from tests.bench import classify, idle, latency, ledger, mqtt, odds, start
+from tests.bench import classify, idle, latency, ledger, mqtt, odds, odds_aside, start
 from tests.bench.measure import machine, steal
 
 PARTS = {"ledger": ledger.measure, "mqtt": mqtt.measure, "latency": latency.measure, "idle": idle.measure,
-         "start": start.measure, "classify": classify.measure, "odds": odds.measure}
+         "start": start.measure, "classify": classify.measure, "odds": odds.measure,
+         "odds-aside": odds_aside.measure}
 
 
 def main() -> None:
