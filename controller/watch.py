@@ -4,6 +4,7 @@
 seen (a misdeal, a refused lock-out), and comes from one entry. Both name a kind of ``controller.alarm_kinds``.
 """
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -25,6 +26,11 @@ SLOW_COMMITS = 3
 SIGN_SPAN_US = 15_000_000
 """A sign may show any amount that its meter had in so long: a line of a LED sign is written now and then (D15)."""
 SIGN_SAMPLES = 64
+LOSSES = 6
+"""A table unit that was lost so often within ``LOSSES_US`` comes and goes: it rings however short each silence is."""
+LOSSES_US = 600_000_000
+STEADY_US = 300_000_000
+"""A unit that was not lost for so long comes and goes no more."""
 GUESSES = 8
 """Refused sign-ins in a burst that are an alarm (WE-05)."""
 
@@ -59,7 +65,7 @@ def conditions(
 ) -> dict[Key, Condition]:
     """Everything that holds at the snapshot's time, by kind and place; drift apart (``controller.drift``)."""
     found = [
-        *_books(snapshot, told), *_tables(snapshot), *_signs(snapshot), *_differences(snapshot, signs, spans),
+        *_books(snapshot, told), *_tables(snapshot, spans), *_signs(snapshot), *_differences(snapshot, signs, spans),
         *_awards(snapshot, told), *_limits(snapshot), *_host(told)]
     return {(one.kind, one.place): one for one in found}
 
@@ -75,12 +81,18 @@ def _books(snapshot: Snapshot, told: Told) -> Iterator[Condition]:
                         f"{told.slow_commits} times in a minute writing the ledger took more than half a second")
 
 
-def _tables(snapshot: Snapshot) -> Iterator[Condition]:
+def _tables(snapshot: Snapshot, spans: "Spans | None") -> Iterator[Condition]:
     for table in snapshot.tables.values():
         name = table.plan.id
         device = snapshot.devices.get(table.plan.device)
+        begun = spans.comes_and_goes(name) if spans is not None else None
         # A table that people have closed may be dark.
-        if not table.closed and (device is None or device.state is not LineState.LIVE):
+        if table.closed:
+            pass
+        elif begun is not None:
+            what = f"The table unit of {name} was lost {LOSSES} times in {LOSSES_US // MINUTE_US} minutes"
+            yield Condition("table-offline", name, what, begun)
+        elif device is None or device.state is not LineState.LIVE:
             since = max(device.heard_at if device is not None else 0, snapshot.started_at)
             yield Condition("table-offline", name, f"The table unit of {name} is not heard", since)
         if table.loss:
@@ -132,13 +144,18 @@ def _host(told: Told) -> Iterator[Condition]:
 
 
 class Spans:
-    """What each meter stood at lately, so that a sign a moment behind is not taken for a wrong one (D15)."""
+    """What was so lately: each meter's amounts, so that a sign a moment behind is not taken for a wrong one (D15), and
+    when each table unit was lost. At most ``SIGN_SAMPLES`` amounts of a meter and ``LOSSES`` of a unit are kept."""
 
     def __init__(self) -> None:
         self._seen: dict[str, list[tuple[int, int]]] = {}
+        self._live: frozenset[str] = frozenset()
+        self._lost: dict[str, deque[int]] = {}
+        self._comes_and_goes: dict[str, int] = {}
 
     def note(self, snapshot: Snapshot) -> None:
-        """Take note of every meter; at most ``SIGN_SAMPLES`` changes of each are kept."""
+        """Take note of every meter and table unit."""
+        self._note_units(snapshot)
         for name, meter in snapshot.meters.items():
             cents = whole_cents(meter.display_microcents)
             seen = self._seen.setdefault(name, [])
@@ -147,6 +164,19 @@ class Spans:
             # The amount before the span's begin still stood when it began.
             while len(seen) > 1 and (seen[1][0] < snapshot.at - SIGN_SPAN_US or len(seen) > SIGN_SAMPLES):
                 del seen[0]
+
+    def _note_units(self, snapshot: Snapshot) -> None:
+        live = frozenset([device.table for device in snapshot.devices.values() if device.state is LineState.LIVE])
+        for table in self._live - live:
+            self._lost.setdefault(table, deque(maxlen=LOSSES)).append(snapshot.at)
+        self._live = live
+        often = [table for table, lost in self._lost.items() if len(lost) == LOSSES
+                 and snapshot.at - lost[0] < LOSSES_US and snapshot.at - lost[-1] < STEADY_US]
+        self._comes_and_goes = {table: self._comes_and_goes.get(table, self._lost[table][0]) for table in often}
+
+    def comes_and_goes(self, table: str) -> int | None:
+        """Since when a table's unit is lost again and again (UTC microseconds); None when it is not."""
+        return self._comes_and_goes.get(table)
 
     def bounds(self, meter: str) -> tuple[int, int] | None:
         """The lowest and highest cents that a meter had in the span; None before the first note."""

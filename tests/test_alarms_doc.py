@@ -13,8 +13,8 @@ from controller.alarm_plan import AWARD_MINUTES, CERTIFICATE_DAYS
 from controller.alarm_way import RETRY_S, WAITING_MAX
 from controller.alarms import Alarm, State, Step
 from controller.config_alarms import ALARM_KEYS
-from controller.watch import GUESSES, SLOW_COMMITS
-from controller.watcher import FLAPS, QUIET_US, News
+from controller.watch import GUESSES, LOSSES, LOSSES_US, SLOW_COMMITS, STEADY_US
+from controller.watcher import AGAIN_US, FLAPS, FLAPS_US, QUIET_US, News
 
 TEXT = (Path(__file__).parents[1] / "docs" / "ALARMS.md").read_text()
 ROWS = {row[0]: row[1:] for row in re.findall(r"^\| `([a-z-]+)` \| (.*?) \| (.*?) \| (.*?) \| (.*?) \|$", TEXT, re.M)}
@@ -63,4 +63,6 @@ def test_the_numbers_in_the_text_are_the_programs() -> None:
     """Who changes one of these changes the text."""
     assert (AWARD_MINUTES, CERTIFICATE_DAYS, WAITING_MAX, GUESSES, SLOW_COMMITS, FLAPS, QUIET_US) == (
         30, 30, 64, 8, 3, 4, 600_000_000)
+    assert (LOSSES, LOSSES_US, STEADY_US, AGAIN_US, FLAPS_US) == (
+        6, 600_000_000, 300_000_000, 60_000_000, 3_600_000_000)
     assert (len(RETRY_S) + 1, sum(RETRY_S), TIMEOUT_S, TRY_S, PROBE_US) == (5, 156, 5, 20, 300_000_000)
