@@ -79,9 +79,10 @@ class Daemon:
         self, plan: FloorPlan, wiring: Wiring, books: Books, board: Board, reader: Reader, stats: Stats,
         merge: log.MergeRepeats, config: Path,
     ) -> None:
-        reads = DeskReads(reader, plan, config)
+        reads = DeskReads(reader, plan, config, lambda: self._stop.is_set())
         self.game_file, self.awards_lately, self.table_acts = reads.game_file, reads.awards_lately, reads.table_acts
         self.meters_due, self.meter_file, self.day_acts = reads.meters_due, reads.meter_file, reads.day_acts
+        self.meter_curve = reads.meter_curve
         self.versions, self.file_document, self._trial = reads.versions, reads.file_document, reads.trial
         self.plan, self.wiring, self.stats = plan, wiring, stats
         self._books, self._board, self._reader, self._merge = books, board, reader, merge

@@ -1,7 +1,7 @@
 """What the desk's pages ask of the ledger, each read aside in a thread: the daemon's part of their sources."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,8 @@ from controller.config import load
 from controller.day_log import DayAct, read_day_acts
 from controller.desk_log import AwardLog, AwardsLately, TableAct, read_table_acts
 from controller.game_file import GameFile, read_game
+from controller.ledger.curve import Curve, read_curve
+from controller.ledger.place import LedgerError
 from controller.ledger.reader import Reader
 from controller.meter_file import MeterFile, MetersDue, read_due, read_meter, try_act
 from controller.outcome import Outcome
@@ -20,9 +22,10 @@ from controller.versions import Version, versions_of
 class DeskReads:
     """Reads of one ledger under one plan. Every method raises LedgerError when the ledger cannot be read."""
 
-    def __init__(self, reader: Reader, plan: FloorPlan, config: Path) -> None:
-        self._reader, self._plan, self._config = reader, plan, config
+    def __init__(self, reader: Reader, plan: FloorPlan, config: Path, stopping: Callable[[], bool]) -> None:
+        self._reader, self._plan, self._config, self._stopping = reader, plan, config, stopping
         self._awards = AwardLog(reader, plan)
+        self._curve_turn = asyncio.Semaphore()
 
     async def game_file(self, table: str, game: int) -> GameFile | None:
         """One game of a table of the plan; None when it has had none of that number."""
@@ -44,6 +47,17 @@ class DeskReads:
     async def meter_file(self, meter: str) -> MeterFile:
         """The changes of a meter of the plan, and what is due."""
         return await asyncio.to_thread(read_meter, self._reader, self._plan, meter)
+
+    async def meter_curve(self, meter: str, start: int, end: int) -> Curve:
+        """What a meter of the plan showed from ``start`` on and before ``end``; one curve is read after another."""
+        book = self._plan.meters[meter].book
+        async with self._curve_turn:
+            return await asyncio.to_thread(read_curve, self._reader.path, book, meter, start, end, self._go_on)
+
+    def _go_on(self) -> None:
+        """Between two pieces of a long reading; raises LedgerError when the daemon ends."""
+        if self._stopping():
+            raise LedgerError("the daemon ends; ask again when it runs")
 
     async def trial(self, act: Act, at: int) -> Outcome:
         """What an act would do to the meters as the ledger has them; raises ActRefused."""

@@ -12,10 +12,12 @@ from people_house import BROWSER, SECRET, Screen, people_app
 
 from controller.acts import Act
 from controller.board_reader import read_board
+from controller.ledger.curve import Curve, read_curve
 from controller.ledger.writer import Batch, open_writer
 from controller.meter_file import MeterFile, MetersDue, read_due, read_meter, try_act
 from controller.outcome import Outcome
 from controller.plan import FloorPlan
+from controller.web.curve_page import curve_routes
 from controller.web.meter_pages import meter_routes
 from controller.web.templates import make_templates
 
@@ -49,6 +51,9 @@ class MetersHouse(AwardsHouse):
     async def meter_file(self, meter: str) -> MeterFile:
         return await asyncio.to_thread(read_meter, self.reader, self.plan, meter)
 
+    async def meter_curve(self, meter: str, start: int, end: int) -> Curve:
+        return await asyncio.to_thread(read_curve, self.path, "main", meter, start, end)
+
     async def meter_trial(self, act: Act) -> Outcome:
         return await asyncio.to_thread(try_act, self.reader, self.plan, act, self.at)
 
@@ -58,6 +63,7 @@ def meters_app(house: MetersHouse, folder: Path) -> Any:
     app = people_app(house, folder)  # type: ignore[arg-type]
     if not any(getattr(route, "path", "") == "/meters" for route in app.routes):
         app.include_router(meter_routes(house, make_templates()))
+        app.include_router(curve_routes(house, make_templates()))
     return app
 
 

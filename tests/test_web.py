@@ -1,5 +1,6 @@
 """The pages, the JSON API and their headers, over a stand-in for the daemon."""
 
+import hashlib
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,7 +20,8 @@ from controller.web.problems import Problem, Weight, problems
 from controller.web.templates import make_templates
 
 SCRIPT = "<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
-WEB = Path(__file__).parent.parent / "controller" / "web"
+ROOT = Path(__file__).parent.parent
+WEB = ROOT / "controller" / "web"
 BROWSER = {"accept": "text/html"}
 PAGES = ("/", "/sign/kiosk-1", "/paytables", "/paytables/progressive-4", "/no-such-page")
 
@@ -181,9 +183,18 @@ def test_every_answer_forbids_inline_script_framing_and_guessing(client: TestCli
 
 
 def test_no_page_asks_another_host_for_anything() -> None:
-    for path in sorted([*WEB.glob("templates/*"), *WEB.glob("static/*")]):
+    for path in sorted([*WEB.glob("templates/*"), *WEB.glob("static/*.*")]):
         links = re.findall(r"(?:https?:)?//[a-z0-9.-]+\.[a-z]{2,}[^\s\"']*", path.read_text())
         assert [link for link in links if link != "http://www.w3.org/2000/svg"] == [], path.name
+
+
+def test_the_scripts_of_others_are_as_they_were_published() -> None:
+    """Each with its licence; docs/PAGES.md names the version, the package and this sum of every file."""
+    vendor = sorted((WEB / "static/vendor").iterdir())
+    told = (ROOT / "docs/PAGES.md").read_text()
+    named = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in vendor if path.suffix != ".LICENSE"}
+    assert [name for name, digest in named.items() if f"| `{name}` |" not in told or digest not in told] == []
+    assert {path.stem for path in vendor if path.suffix == ".LICENSE"} == {name.partition(".")[0] for name in named}
 
 
 def test_no_template_has_inline_style_or_script() -> None:

@@ -154,6 +154,24 @@ def test_a_session_ends_after_idle_minutes(house: PeopleHouse, screen: Screen) -
     assert screen.client.get("/people").status_code == 401
 
 
+def test_a_page_that_asks_by_itself_keeps_no_session_awake(house: PeopleHouse, screen: Screen) -> None:
+    """A screen that is left alone goes on asking for news: it must end all the same."""
+    screen.sign_in("anna")
+    statuses = []
+    for _ in range(4):
+        house.later(5 * 60)
+        statuses.append(screen.client.get("/people", headers={"hx-request": "true"}).status_code)
+    assert statuses == [200, 200, 200, 401]
+
+
+def test_a_page_that_asks_after_the_session_s_end_is_loaded_anew(house: PeopleHouse, screen: Screen) -> None:
+    """So that the browser comes to the sign-in page, and back."""
+    screen.sign_in("anna")
+    house.later(15 * 60 + 1)
+    answer = screen.client.get("/people", headers={"hx-request": "true", "accept": "text/html"})
+    assert (answer.status_code, answer.headers["hx-refresh"]) == (401, "true")
+
+
 def test_a_session_in_use_ends_after_its_hours(house: PeopleHouse, screen: Screen) -> None:
     screen.sign_in("anna")
     for _ in range(12 * 5):

@@ -70,6 +70,11 @@ class Reader:
         self._path = path
         self._engine = reading_engine(path)
 
+    @property
+    def path(self) -> Path:
+        """The ledger's file."""
+        return self._path
+
     @contextmanager
     def _connected(self) -> Iterator[Connection]:
         try:

@@ -1,5 +1,6 @@
 """The banner of every page: the alarms that nobody has acknowledged, worst first (R-31, R-89)."""
 
+import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
@@ -36,13 +37,21 @@ class Banner(NamedTuple):
     lines: tuple[AlarmLine, ...]
     more: int
     """Alarms beyond the first ``BANNER_MAX``."""
+    tag: str
+    """Of all alarms that waited when it was made: a page asks with it whether they still do."""
 
 
 def make_banner(alarms: Iterable[Alarm], role: Role | None, new_id: Callable[[], str]) -> Banner:
     """The banner for somebody of a role. ``role`` None, as on a live page that all share: it has no forms."""
     waiting = worst_first(alarm for alarm in alarms if alarm.waits)
     lines = tuple([line_of(alarm, role, new_id) for alarm in waiting[:BANNER_MAX]])
-    return Banner(lines, max(0, len(waiting) - BANNER_MAX))
+    return Banner(lines, max(0, len(waiting) - BANNER_MAX), banner_tag(waiting))
+
+
+def banner_tag(waiting: Iterable[Alarm]) -> str:
+    """A short name of the alarms that wait; it stays while one of them is only raised again."""
+    raised = sorted((alarm.kind, alarm.place, alarm.raised_at) for alarm in waiting)
+    return hashlib.blake2s(repr(raised).encode(), digest_size=8).hexdigest()
 
 
 def line_of(alarm: Alarm, role: Role | None, new_id: Callable[[], str]) -> AlarmLine:

@@ -59,5 +59,5 @@ def _shown(source: AlarmSource, signed: Signed) -> dict[str, Any]:
         "answered": [line_of(one, role, fresh_act_id) for one in alarms if one.state is State.ACKNOWLEDGED],
         "over": [line_of(one, None, fresh_act_id) for one in over[:OVER_MAX]],
         # This page is the banner, in full.
-        "banner": banner_of(()), "csrf": signed.csrf, "back": "/alarms",
+        "banner": banner_of(alarms)._replace(lines=(), more=0), "csrf": signed.csrf, "back": "/alarms",
     }

@@ -23,11 +23,13 @@ from controller.web.alarm_page import alarm_routes
 from controller.web.api import api_routes, health_routes, missing
 from controller.web.award_pages import award_routes
 from controller.web.config_pages import config_routes
+from controller.web.curve_page import curve_routes
 from controller.web.day_pages import day_routes
 from controller.web.events import EventStream, Feed, Streams
 from controller.web.evidence_page import evidence_routes
 from controller.web.floor_page import FloorPage, clock_of
 from controller.web.headers import SecurityHeaders
+from controller.web.live import news_routes
 from controller.web.meter_pages import meter_routes
 from controller.web.paytable_page import paytable_routes
 from controller.web.people_page import mount_people
@@ -37,6 +39,8 @@ from controller.web.source import Source
 from controller.web.templates import make_templates
 
 _STATIC = Path(__file__).parent / "static"
+_VENDOR = _STATIC / "vendor"
+"""Others' scripts, as they were published: docs/PAGES.md names them."""
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _REMEDIES = {
     404: "check the address; the floor page is at /",
@@ -77,7 +81,8 @@ def _desk(app: FastAPI, source: Source, templates: Templates, vault: Vault) -> N
     desk: Any = source
     mount_people(app, desk, templates, vault)
     app.include_router(evidence_routes(desk))
-    for routes in (award_routes, meter_routes, day_routes, config_routes, report_routes):
+    app.include_router(news_routes(source, templates))
+    for routes in (award_routes, meter_routes, curve_routes, day_routes, config_routes, report_routes):
         app.include_router(routes(desk, templates))
 
 
@@ -170,7 +175,8 @@ def _metrics(app: FastAPI, source: Source) -> None:
 
 
 def _static(app: FastAPI) -> None:
-    files = {path.name: path.read_bytes() for path in _STATIC.iterdir() if path.suffix in _TYPES}
+    places = (*_STATIC.iterdir(), *_VENDOR.iterdir())
+    files = {path.name: path.read_bytes() for path in places if path.suffix in _TYPES}
 
     @app.get("/static/{name}", include_in_schema=False)
     async def static(name: str) -> Response:

@@ -39,6 +39,7 @@ from controller.web.award_forms import (
     table_forms,
 )
 from controller.web.evidence_page import MAY_TAKE
+from controller.web.live import ASKS_S, is_known, tag_of
 from controller.web.sessions import Signed, page_values, sign_ins_of, signed_in
 from controller.web.source import Source
 
@@ -117,9 +118,13 @@ def award_routes(source: AwardSource, templates: Templates) -> APIRouter:
     routes = APIRouter(include_in_schema=False)
 
     @routes.get("/awards")
-    async def awards_page(request: Request, signed: _Signed) -> HTMLResponse:
+    async def awards_page(request: Request, signed: _Signed) -> Response:
+        snapshot = source.snapshot()
+        tag = tag_of(snapshot.awards, snapshot.envy, snapshot.pending_awards, snapshot.at // MINUTE_US)
+        if is_known(request, tag):
+            return Response(status_code=204)
         lately = await _ask(source.awards_lately())
-        shown = _awards(source.snapshot(), lately, signed.person)
+        shown = _awards(snapshot, lately, signed.person) | {"tag": tag, "asks_s": ASKS_S}
         return _page(request, source, signed, templates, "awards.html", shown)
 
     @routes.get("/awards/{table}/{game}")
@@ -128,12 +133,18 @@ def award_routes(source: AwardSource, templates: Templates) -> APIRouter:
         return _page(request, source, signed, templates, "game.html", _game_shown(source, found, signed.person))
 
     @routes.get("/tables/{table}")
-    async def table_page(request: Request, signed: _Signed, table: _Id) -> HTMLResponse:
-        view = source.snapshot().tables.get(table)
+    async def table_page(request: Request, signed: _Signed, table: _Id) -> Response:
+        snapshot = source.snapshot()
+        view = snapshot.tables.get(table)
         if view is None:
             raise missing("table", table, "the floor page")
+        signs = [source.sign_shown(sign.id) for sign in source.wiring.signs if sign.table == table]
+        tag = tag_of(view, snapshot.devices.get(view.plan.device), signs, snapshot.at // MINUTE_US)
+        if is_known(request, tag):
+            return Response(status_code=204)
         acts, lately = await _ask(source.table_acts(table)), await _ask(source.awards_lately())
-        shown = _table(source, view, acts, signed.person) | {"gone": _gone(lately, table)}
+        shown = _table(source, view, acts, signed.person) | {
+            "gone": _gone(lately, table), "tag": tag, "asks_s": ASKS_S}
         return _page(request, source, signed, templates, "table.html", shown)
 
     @routes.get("/tables/{table}/game", dependencies=[Depends(signed_in)])

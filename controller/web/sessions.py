@@ -245,7 +245,7 @@ class SignIns:
         await self._end([name for name in mine if name != signed.session])
 
     async def look(self, request: Request) -> Signed | None:
-        """Who asks, by session or token, as the register has them now; None: nobody. Marks the session as seen."""
+        """Who asks, by session or token, as the register has them now; None: nobody. A session counts as seen."""
         told = request.headers.get("authorization", "")
         if told:
             return self._by_token(told, self.peer(request))
@@ -260,6 +260,8 @@ class SignIns:
             return None
         if self.is_remote(self.peer(request)) and not kept.remote:
             return None
+        if asks_itself(request):
+            return Signed(found.person, found.name, kept.csrf, kept.digest, self.must_change(found))
         if at - session.kept.seen > SEEN_US:
             session.kept = kept._replace(seen=at)
             try:
@@ -320,12 +322,19 @@ async def maybe_signed_in(request: Request) -> Signed | None:
     return await found.look(request) if isinstance(found, SignIns) else None
 
 
+def asks_itself(request: Request) -> bool:
+    """Whether a page asks for a part of itself, and not a person for a page: that keeps no session awake."""
+    return "hx-request" in request.headers
+
+
 async def signed_in(request: Request) -> Signed:
     """Who asks. A browser without a session is led to the sign-in page, anybody else is answered 401."""
     signed = await sign_ins_of(request).look(request)
     page = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/api/")
     if signed is None:
         told = {"error": "nobody is signed in", "remedy": "sign in at /sign-in, or give a token"}
+        if asks_itself(request):
+            raise HTTPException(401, told, {"hx-refresh": "true"})
         if page and request.method == "GET":
             raise HTTPException(303, told, {"location": f"/sign-in?back={quote(here(request))}"})
         raise HTTPException(401, told, {"www-authenticate": "Bearer"})
