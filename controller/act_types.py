@@ -83,14 +83,16 @@ class Act(NamedTuple):
     second: Person | None
     third: Person | None
     fields: Mapping[str, Any]
+    token: str = ""
+    """The name of the API token by which it came; empty: a person was there, in a session or on the box."""
 
     def people(self) -> list[Person]:
         """Everybody who signed."""
         return [person for person in (self.by, self.second, self.third) if person is not None]
 
     def content(self) -> str:
-        """What makes two acts the same, in its one written form."""
-        return canonical(act_body(self))
+        """What makes two acts the same, in its one written form: by which token it came is no part of that."""
+        return canonical(act_body(self._replace(token="")))
 
 
 class Acted(NamedTuple):
@@ -107,6 +109,8 @@ def act_body(act: Act) -> dict[str, Any]:
     for name, person in (("second", act.second), ("third", act.third)):
         if person is not None:
             made[name] = list(person)
+    if act.token:
+        made["token"] = act.token
     return made
 
 
@@ -116,4 +120,4 @@ def act_from(kind: str, act_id: str, body: Mapping[str, Any]) -> Act:
               for name in ("by", "second", "third")]
     if people[0] is None:
         raise ValueError("an act by nobody")
-    return Act(kind, act_id, people[0], people[1], people[2], body["fields"])
+    return Act(kind, act_id, people[0], people[1], people[2], body["fields"], body.get("token", ""))

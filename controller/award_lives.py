@@ -41,6 +41,8 @@ class ActDone(NamedTuple):
     people: tuple[Person, ...]
     fields: Mapping[str, Any]
     told: Mapping[str, Any]
+    token: str = ""
+    """The API token by which it came, or empty."""
 
 
 @dataclass(slots=True)
@@ -182,7 +184,8 @@ def act_of(entry: Entry, body: Mapping[str, Any]) -> ActDone | None:
     if "by" not in body:
         return None
     people = tuple([person_from(body[name]) for name in ("by", "second", "third") if body.get(name) is not None])
-    return ActDone(entry.number, entry.at, entry.kind, entry.boot or "", people, body["fields"], body.get("told", {}))
+    return ActDone(entry.number, entry.at, entry.kind, entry.boot or "", people, body["fields"], body.get("told", {}),
+                   body.get("token", ""))
 
 
 class FoundBy(NamedTuple):

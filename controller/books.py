@@ -63,8 +63,8 @@ class Books:
         self._acts: list[asyncio.Future[bool]] = []
         """Acts that wait for their commit; a rebuilt state answers them with False."""
         self._acts_done = 0
-        self._refused: dict[tuple[str, str, str], int] = {}
-        """By person, kind and reason: acts that were refused since this daemon began."""
+        self._refused: dict[tuple[str, str, str, str], int] = {}
+        """By person, token, kind and reason: acts that were refused since this daemon began."""
         self._messages = self._written = 0
         self._writing: _Job | None = None
         self._writing_since = 0.0
@@ -175,8 +175,9 @@ class Books:
         return acted if await self._durable() else self._after_all(asked)
 
     async def _keep_refusal(self, book: str, asked: Act, no: ActRefused) -> None:
-        """A refused act is an entry: the first of a person, kind and reason, then at each doubling (SD-09, R-108)."""
-        key = (asked.by.id, asked.kind, no.why.value)
+        """A refused act is an entry: the first of a person (or of a person's token), kind and reason, then at each
+        doubling (SD-09, R-108)."""
+        key = (asked.by.id, asked.token, asked.kind, no.why.value)
         count = self._refused[key] = self._refused.get(key, 0) + 1
         if count & (count - 1):
             return

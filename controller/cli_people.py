@@ -137,8 +137,10 @@ def access_log(ledger: str, count: int, as_json: bool) -> None:
         return
     for entry in found:
         body = json.loads(entry.body)
-        said = ", ".join(f"{name} {value}" for name, value in body["fields"].items() if name != "print")
+        said = ", ".join(f"{name} {when(value) if name == 'own_time' else value}"
+                         for name, value in body["fields"].items() if name != "print")
         second = f" and {body['second'][0]}" if body.get("second") else ""
+        second += f" by token {body['token']}" if body.get("token") else ""
         click.echo(f"{entry.number:>9}  {when(entry.at)}  {entry.kind:<22} {body['by'][0]}{second}  {said}")
 
 

@@ -313,6 +313,8 @@ def _said(plan: TablePlan, act: ActDone) -> Iterator[tuple[str, str]]:
             yield asked.label, _text(plan, act, asked)
     if act.kind == "slip-printed":
         yield "Slip", f"{act.told['number']}, copy {act.told['copy']}"
+    if act.token:
+        yield "By the token", act.token
     if act.kind == "award-paid" and act.told.get("difference"):
         yield "Differs from the award by", format_cents(act.told["difference"])
 

@@ -34,6 +34,8 @@ _ROLE = Field("role", "Role", Is.CHOICE, tuple(role.value for role in Role))
 _DEPARTMENT = Field("department", "Department", Is.ID)
 _REASON = Field("reason", "Reason")
 _FROM = Field("peer", "From", optional=True)
+_OWN_TIME = Field("own_time", "Entered later; when it was (UTC microseconds)", Is.NUMBER, optional=True)
+"""The ledger took no entries when it happened (controller.web.access_log)."""
 _PRINT_OF = Field("print", "Fingerprint", Is.ID)
 
 PEOPLE_KINDS: tuple[ActKind, ...] = (
@@ -60,18 +62,19 @@ PEOPLE_KINDS: tuple[ActKind, ...] = (
             (Field("id", "Token", Is.ID), Field("scope", "It may", Is.CHOICE, SCOPES),
              Field("days", "For how many days", Is.NUMBER), _PRINT_OF), EVERYBODY),
     ActKind("signed-in", "Signed in",
-            (_FROM, Field("remote", "Remote", Is.YES_NO, optional=True)), EVERYBODY),
-    ActKind("signed-out", "Signed out", (_FROM,), EVERYBODY),
+            (_FROM, Field("remote", "Remote", Is.YES_NO, optional=True), _OWN_TIME), EVERYBODY),
+    ActKind("signed-out", "Signed out", (_FROM, _OWN_TIME), EVERYBODY),
     ActKind("sign-in-refused", "Sign-in refused",
-            (Field("id", "Sign-in name", Is.ID, optional=True), _FROM, Field("count", "How often", Is.NUMBER), _REASON),
-            EVERYBODY),
+            (Field("id", "Sign-in name", Is.ID, optional=True), _FROM, Field("count", "How often", Is.NUMBER), _REASON,
+             _OWN_TIME), EVERYBODY),
     ActKind("exported", "Exported", (Field("what", "What"),), EVERYBODY),
     ActKind("printed", "Printed", (Field("what", "What"),), EVERYBODY),
+    ActKind("print-failed", "Print failed", (Field("what", "What"), _REASON), EVERYBODY),
 )
 
 MADE_INSIDE = frozenset({
     "people-begun", "secret-changed", "secret-set-on-box", "token-made", "signed-in", "signed-out", "sign-in-refused",
-    "exported", "printed",
+    "exported", "printed", "print-failed",
 })
 """Acts that are no form's and no request's: the controller makes them when the thing itself happens."""
 
@@ -334,4 +337,5 @@ PEOPLE_RULES: dict[str, Rule] = {
     "sign-in-refused": _note,
     "exported": _note,
     "printed": _note,
+    "print-failed": _note,
 }

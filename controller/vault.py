@@ -1,10 +1,12 @@
 """Secrets beside the ledger: ``people.db``, readable by the daemon's user alone (docs/adr/0006).
 
-It holds hashes of secrets (argon2id), digests of open sessions, and one random key from which first secrets and tokens
-are derived. Losing it loses no money: two people set new secrets on the box. Every call may block: use a thread.
+It holds hashes of secrets (argon2id), digests of open sessions, one random key from which first secrets and tokens
+are derived, and what of the access log waits for a ledger that takes no entries now. Losing it loses no money: two
+people set new secrets on the box. Every call may block: use a thread.
 """
 
 import hmac
+import json
 import os
 import secrets
 import stat
@@ -12,11 +14,24 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
-from sqlalchemy import BigInteger, Boolean, Column, Connection, LargeBinary, MetaData, Table, Text, create_engine
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Connection,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    create_engine,
+    func,
+    select,
+)
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
@@ -39,6 +54,10 @@ _session = Table(
     Column("seen", BigInteger, nullable=False), Column("remote", Boolean, nullable=False))
 _payee = Table(
     "payee", _metadata, Column("digest", Text, primary_key=True), Column("name", Text, nullable=False))
+_kept = Table(
+    "kept", _metadata, Column("order", Integer, primary_key=True), Column("kind", Text, nullable=False),
+    Column("id", Text, nullable=False, unique=True), Column("by", Text, nullable=False),
+    Column("fields", Text, nullable=False), Column("at", BigInteger, nullable=False))
 _key = Table("key", _metadata, Column("key", LargeBinary, primary_key=True))
 
 _hasher = PasswordHasher()
@@ -59,6 +78,20 @@ class StoredSession(NamedTuple):
     began: int
     seen: int
     remote: bool
+
+
+class KeptAct(NamedTuple):
+    """Something of the access log that waits to be entered: by whom (id, role, department), and when it happened.
+
+    ``order`` rises with each one kept; ``at`` in UTC microseconds.
+    """
+
+    order: int
+    kind: str
+    id: str
+    by: tuple[str, ...]
+    fields: dict[str, Any]
+    at: int
 
 
 def beside(ledger: Path) -> Path:
@@ -169,6 +202,28 @@ class Vault:
         """Forget sessions."""
         with self._begun() as connection:
             connection.execute(_session.delete().where(_session.c.digest.in_(digests)))
+
+    def keep_act(self, one: KeptAct, most: int) -> bool:
+        """Keep something behind all that is kept (its ``order`` is given here); False: ``most`` or more are kept."""
+        with self._begun() as connection:
+            if (connection.scalar(select(func.count()).select_from(_kept)) or 0) >= most:
+                return False
+            connection.execute(_kept.insert().values(
+                kind=one.kind, id=one.id, by=json.dumps(one.by), fields=json.dumps(one.fields), at=one.at))
+        return True
+
+    def first_kept(self) -> KeptAct | None:
+        """The oldest that is kept; None: nothing is."""
+        with self._begun() as connection:
+            row = connection.execute(_kept.select().order_by(_kept.c.order).limit(1)).one_or_none()
+        if row is None:
+            return None
+        return KeptAct(row.order, row.kind, row.id, tuple(json.loads(row.by)), json.loads(row.fields), row.at)
+
+    def forget_kept(self, order: int) -> None:
+        """Forget what has been entered."""
+        with self._begun() as connection:
+            connection.execute(_kept.delete().where(_kept.c.order == order))
 
     def half(self, act: str) -> str:
         """One half of a first secret: the same for the same act. Its proposer sees one, its enabler the other."""

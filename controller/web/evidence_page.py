@@ -39,7 +39,7 @@ def evidence_routes(source: PeopleSource) -> APIRouter:
                 sign_ins.say(signed, f"No evidence was made: {wrong}", good=False)
                 return RedirectResponse(f"/tables/{table}", 303)
         what = f"evidence of table {table}, game {int(number)}"
-        await sign_ins.act("exported", fresh_act_id(), signed.person, {"what": what})
+        await sign_ins.act("exported", fresh_act_id(), signed.person, {"what": what}, token=signed.token)
         name = f'attachment; filename="evidence-{table}-{int(number)}.zip"'
         return Response(body, media_type="application/zip", headers={"content-disposition": name})
 

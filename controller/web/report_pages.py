@@ -165,6 +165,6 @@ async def _keep_export(request: Request, signed: Signed, what: str) -> None:
     """Who took a report away is in the audit trail; a report can be read all the same when the ledger cannot."""
     sign_ins = sign_ins_of(request)
     try:
-        await sign_ins.act("exported", fresh_act_id(), signed.person, {"what": what[:TEXT_MAX]})
+        await sign_ins.act("exported", fresh_act_id(), signed.person, {"what": what[:TEXT_MAX]}, token=signed.token)
     except ActRefused as refused:
         _log.warning("%s exported %s, and the ledger did not keep it: %s", signed.person.id, what, refused)

@@ -16,12 +16,13 @@ from urllib.parse import quote, urlsplit
 
 from fastapi import HTTPException, Request
 
-from controller.acts import Act, Acted, ActRefused, Why
+from controller.acts import Act, Acted, ActRefused
 from controller.people import Person, Role
 from controller.people_acts import THE_CONTROLLER
 from controller.register import Registered, Rows, registered, remote_until
 from controller.sign_in import Backoff, is_aged, is_over, is_remote, lies_in, life, networks, true_peer
 from controller.vault import SESSIONS_MAX, StoredSession, Vault, VaultError, digest, hash_secret, verify_secret
+from controller.web.access_log import AccessLog
 from controller.web.alarm_banner import make_banner
 from controller.web.floor_page import clock_of
 from controller.web.source import Source
@@ -58,7 +59,10 @@ class SignInRefused(Exception):
 
 
 class Signed(NamedTuple):
-    """Who asks. ``csrf`` goes into every form; ``scope`` is ``read`` or ``act`` for a token, empty for a session."""
+    """Who asks. ``csrf`` goes into every form; ``scope`` is ``read`` or ``act`` for a token, empty for a session.
+
+    ``token``: the token's name, which every act done by it keeps in its entry.
+    """
 
     person: Person
     name: str
@@ -66,6 +70,7 @@ class Signed(NamedTuple):
     session: str
     must_change: bool = False
     scope: str = ""
+    token: str = ""
 
 
 class Flash(NamedTuple):
@@ -90,6 +95,7 @@ class SignIns:
         self.source, self.vault, self.web = source, vault, web
         self.lives = life(web.idle_minutes, web.session_hours, web.secret_days)
         self.backoff = Backoff()
+        self.access = AccessLog(vault, lambda act: source.act(self.book, act), self.now)
         self._proxies, self._local = networks(web.proxies), networks(web.networks)
         self._sessions = {one.digest: _Session(one, one.seen) for one in vault.sessions()}
         self._hashing = asyncio.Semaphore(HASHES_AT_ONCE)
@@ -128,10 +134,10 @@ class SignIns:
         """Whether a peer is outside the site's networks (R-105)."""
         return is_remote(peer, self._local)
 
-    async def act(self, kind: str, act_id: str, by: Person, fields: Mapping[str, Any]) -> Acted:
-        """An act that the controller makes itself, in the register's book."""
+    async def act(self, kind: str, act_id: str, by: Person, fields: Mapping[str, Any], token: str = "") -> Acted:
+        """An act that the controller makes itself, in the register's book; ``token``: by which it was asked for."""
         given = {name: value for name, value in fields.items() if value not in ("", False, None)}
-        return await self.source.act(self.book, Act(kind, act_id, by, None, None, given))
+        return await self.source.act(self.book, Act(kind, act_id, by, None, None, given, token))
 
     # ------------------------------------------------------------------ names and secrets
 
@@ -178,11 +184,11 @@ class SignIns:
             return
         shown = name if known else ""
         _log.warning("sign-in refused: %s from %s, %s in a row", shown or "a name that nobody has", peer, count)
-        fields = {"count": count, "id": shown, "peer": peer, "reason": "wrong name or secret"}
+        fields = {"count": count, "peer": peer, "reason": "wrong name or secret"} | ({"id": shown} if shown else {})
         try:
-            await self.act("sign-in-refused", secrets.token_hex(16), THE_CONTROLLER, fields)
-        except ActRefused as refused:
-            _log.warning("the ledger does not keep a refused sign-in: %s", refused)
+            await self.access.enter("sign-in-refused", THE_CONTROLLER, fields)
+        except (ActRefused, VaultError) as refused:
+            _log.warning("a refused sign-in is not kept: %s", refused)
 
     async def new_secret(self, person: str, secret: str, by: Person, act_id: str, *, first: bool = False) -> None:
         """Give a person another secret: hash it, keep the hash, let the ledger say that it counts; or ActRefused."""
@@ -203,14 +209,11 @@ class SignIns:
         if remote and not any(row["until"] > self.now() for row in self.source.rows(self.book, "remote").values()):
             raise SignInRefused("remote access is open for nobody", "ask the shift manager to open it")
         found = await self.check(name, secret, peer)
-        try:
-            fields = {"peer": peer, "remote": remote}
-            await self.act("signed-in", secrets.token_hex(16), found.person, fields)
+        try:  # a stopped book takes no entry, and those who must put it right have to sign in: it is entered later
+            fields: dict[str, object] = {"peer": peer} | ({"remote": True} if remote else {})
+            await self.access.enter("signed-in", found.person, fields, keep=not remote)
         except ActRefused as refused:
-            if remote or refused.why is not Why.NOT_NOW:
-                raise SignInRefused(refused.what, refused.remedy) from refused
-            # A stopped book keeps nothing, and those who must clear it have to sign in.
-            _log.warning("%s signed in from %s, and the ledger did not keep it: %s", found.person.id, peer, refused)
+            raise SignInRefused(refused.what, refused.remedy) from refused
         made, at = secrets.token_urlsafe(32), self.now()
         kept = StoredSession(digest(made), found.person.id, secrets.token_urlsafe(24), at, at, remote)
         await self._end(self._over(at))
@@ -235,9 +238,9 @@ class SignIns:
         """Sign out."""
         await self._end([signed.session])
         try:
-            await self.act("signed-out", secrets.token_hex(16), signed.person, {"peer": peer})
-        except ActRefused as refused:
-            _log.warning("the ledger does not keep a sign-out: %s", refused)
+            await self.access.enter("signed-out", signed.person, {"peer": peer})
+        except (ActRefused, VaultError) as refused:
+            _log.warning("a sign-out is not kept: %s", refused)
 
     async def end_others(self, signed: Signed) -> None:
         """End a person's other sessions: after a change of the secret."""
@@ -284,14 +287,15 @@ class SignIns:
 
     def _by_token(self, told: str, peer: str) -> Signed | None:
         scheme, _, given = told.partition(" ")
-        row = self.source.rows(self.book, "token").get(given.partition(".")[0])
+        name = given.partition(".")[0]
+        row = self.source.rows(self.book, "token").get(name)
         right = hmac.compare_digest(digest(given), row["print"] if row is not None else digest(""))
         if scheme.lower() != "bearer" or row is None or not right or self.is_remote(peer):
             return None
         found, at = self.find(row["person"]), self.now()
         if found is None or not found.enabled or found.since > row["at"] or row["until"] <= at:
             return None
-        return Signed(found.person, found.name, "", "", scope=row["scope"])
+        return Signed(found.person, found.name, "", "", scope=row["scope"], token=name)
 
     def say(self, signed: Signed, text: str, *, good: bool) -> None:
         """Keep what the next page tells this session."""

@@ -1,0 +1,107 @@
+"""The access log: each sign-in, sign-out and refused sign-in is an entry, and kept beside the ledger until it can be.
+
+While the book is stopped, or its disk is full, it takes no entry, and those who must put it right sign in all the same.
+What happens then is kept durably in ``people.db``, in order and bounded, and entered once the book takes entries again:
+each exactly once, by the id that it got when it happened, and with its own time (``own_time``), over restarts too.
+"""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from controller.acts import Act, Acted, ActRefused, Why
+from controller.people import Person, person_from
+from controller.vault import KeptAct, Vault, VaultError
+
+KEPT_MAX = 2_000
+"""Entries that may wait; a sign-in beyond it is refused, a sign-out is only logged."""
+REFUSALS_KEPT_MAX = 500
+"""Refused sign-ins are kept only while fewer wait: guessing shuts nobody out."""
+RETRY_S = 2.0
+"""Between tries while something waits."""
+
+_log = logging.getLogger("meterd.people")
+
+
+class AccessLog:
+    """The one way by which signing in and out comes into the ledger. One event loop owns it."""
+
+    def __init__(self, vault: Vault, act: Callable[[Act], Awaitable[Acted]], now: Callable[[], int]) -> None:
+        """``act`` does an act in the register's book; ``now``: UTC microseconds. Raises VaultError."""
+        self._vault, self._act, self._now = vault, act, now
+        self._turn = asyncio.Lock()
+        self._waits = asyncio.Event()
+        """Something waits to be entered."""
+        if vault.first_kept() is not None:
+            self._waits.set()
+
+    async def enter(self, kind: str, by: Person, fields: Mapping[str, Any], *, keep: bool = True) -> None:
+        """Enter what happens now, never before what waits already; or keep it. Raises ActRefused, VaultError.
+
+        ``keep=False``: only the entry will do, as for a remote sign-in, which uses up what was opened for it.
+        """
+        made = Act(kind, secrets.token_hex(16), by, None, None, fields)
+        async with self._turn:
+            at = self._now()
+            if not keep or not self._waits.is_set():
+                try:
+                    await self._act(made)
+                    return
+                except ActRefused as refused:
+                    if not keep or refused.why is not Why.NOT_NOW:
+                        raise
+                    _log.warning("%s of %s is kept and entered later: %s", kind, by.id, refused)
+            most = REFUSALS_KEPT_MAX if kind == "sign-in-refused" else KEPT_MAX
+            kept = KeptAct(0, kind, made.id, tuple(by), dict(fields), at)
+            if not await asyncio.to_thread(self._vault.keep_act, kept, most):
+                raise ActRefused(Why.NOT_NOW, "too much waits to be entered into the ledger", "call the technician")
+            self._waits.set()
+
+    async def enter_kept(self) -> bool:
+        """Enter what waits, oldest first; whether nothing waits any more. Raises VaultError."""
+        while self._waits.is_set():
+            async with self._turn:
+                if not await self._enter_oldest():
+                    return False
+        return True
+
+    async def _enter_oldest(self) -> bool:
+        """Enter one and forget it; an end in between enters nothing twice: the ledger knows its id."""
+        kept = await asyncio.to_thread(self._vault.first_kept)
+        if kept is None:
+            self._waits.clear()
+            return True
+        late = Act(kept.kind, kept.id, person_from(list(kept.by)), None, None, {**kept.fields, "own_time": kept.at})
+        try:
+            await self._act(late)
+        except ActRefused as refused:
+            if refused.why is Why.NOT_NOW:
+                return False
+            if refused.why is not Why.ACT_DIFFERS:  # that: it had been entered at its own time, unknown to us
+                _log.error("%s of %s can never be entered: %s", kept.kind, late.by.id, refused)
+        await asyncio.to_thread(self._vault.forget_kept, kept.order)
+        return True
+
+    @asynccontextmanager
+    async def following(self) -> AsyncIterator[None]:
+        """Enter what waits as soon as the book takes it, for the time of a ``with`` block."""
+        task = asyncio.create_task(self._follow(), name="access log")
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+
+    async def _follow(self) -> None:
+        while True:
+            await self._waits.wait()
+            try:
+                if await self.enter_kept():
+                    _log.info("all that was kept of the access log is entered")
+                    continue
+            except VaultError as wrong:
+                _log.warning("what is kept of the access log cannot be read: %s", wrong)
+            await asyncio.sleep(RETRY_S)
