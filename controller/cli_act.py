@@ -61,6 +61,8 @@ def act(
         headers, opener = _signed_in(url, str(name), _secret(str(name), secret_stdin))
     told = _send(opener, f"{url}/api/v1/acts/{kind}", headers, json.dumps(asked).encode(), "application/json")
     click.echo(json.dumps(told, indent=2) if as_json else f"{told['words']} It is entry {told['entry']:,}.")
+    if told["told"].get("printed") is False:
+        sys.exit(1)
 
 
 def listing() -> str:

@@ -31,6 +31,7 @@ from controller.notify import Notify
 from controller.odds_aside import OddsAside
 from controller.outcome import Outcome
 from controller.plan import FloorPlan
+from controller.printers import Printers
 from controller.sign import Shown
 from controller.signs import Signs
 from controller.snapshot import Note, Snapshot
@@ -88,9 +89,8 @@ class Daemon:
         self._books, self._board, self._reader, self._merge = books, board, reader, merge
         self._path = file_of(ledger_url(wiring.ledger_url))
         self._changed = asyncio.Event()
-        self._version = 0
+        self._version, self._snapshot_of = 0, -1
         self._snapshot: Snapshot | None = None
-        self._snapshot_of = -1
         self._started_at = clock()
         self._notify = Notify.from_environment()
         self.history = History(folder_of(self._path), clock)
@@ -115,6 +115,7 @@ class Daemon:
         self._bell = Bell(plan, wiring, books, board, stats, None if self._mqtt is None else self._mqtt.tell_alarm)
         self._odds = OddsAside(plan, self._bell.compare_hits, partial(self._keep, "odds", "", kind="fault"))
         self.odds = self._odds.look
+        self.printers = Printers(wiring.printers, timer, stats)
         self.again = False
         """Whether it ends only to begin again at once, with a configuration that people have activated."""
 

@@ -67,6 +67,8 @@ class Stats:
     """By kind: times raised since the start, and how many nobody has acknowledged now."""
     alarms_told: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By way out (mail, webhook): steps sent, failed and left out."""
+    slips: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By printer: slips printed whole, failed, and not known of."""
     log_suppressed: int = 0
     """Log lines left out because their like had just been written."""
 
@@ -91,6 +93,7 @@ class FloorCollector:
         yield from _book(snapshot)
         yield from _writer(stats)
         yield from _alarms(stats)
+        yield _slips(stats)
 
 
 def exposition(collector: FloorCollector) -> bytes:
@@ -204,6 +207,14 @@ def _alarms(stats: Stats) -> Iterator[Metric]:
     yield raised
     yield waiting
     yield told
+
+
+def _slips(stats: Stats) -> Metric:
+    slips = CounterMetricFamily("meterd_slips", "Slips sent to a printer.", labels=["printer", "result"])
+    for printer, counts in stats.slips.items():
+        for result, number in counts.items():
+            slips.add_metric([printer, result], number)
+    return slips
 
 
 def _histogram(name: str, text: str, counted: Histogram, decimals: int) -> HistogramMetricFamily:

@@ -7,6 +7,7 @@ games, so that acts find them again in the ledger.
 import asyncio
 import json
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
@@ -32,12 +33,13 @@ from controller.ledger.reader import Reader, tell, tell_act
 from controller.ledger.writer import Batch, open_writer
 from controller.people import Person
 from controller.plan import FloorPlan
+from controller.printers import ANSWER_S, Printers
 from controller.register import Registered, to_row
 from controller.snapshot import Snapshot
 from controller.vault import fingerprint
 from controller.web.award_pages import award_routes
 from controller.web.templates import make_templates
-from controller.wiring import WebPlan
+from controller.wiring import PrinterPlan, WebPlan
 from firmware_bridge.messages import decode_json
 
 AT = 1_796_162_400_000_000
@@ -62,7 +64,10 @@ def plan_with(
 class AwardsHouse(House):
     """A book on disk. Messages come from ``hub-01`` (PG-01) and ``hub-02`` (PG-02)."""
 
-    def __init__(self, folder: Path, plan: FloorPlan | None = None) -> None:
+    def __init__(
+        self, folder: Path, plan: FloorPlan | None = None, printers: Sequence[PrinterPlan] = (),
+        answer_s: float = ANSWER_S,
+    ) -> None:
         self.plan = plan or plan_with()
         self.path = opened(folder / "ledger.db", self.plan)
         self.reader = Reader(self.path)
@@ -78,7 +83,8 @@ class AwardsHouse(House):
                 person, person.id.title(), "enabled", 1, None, fingerprint(HASH), AT, False, "")
             self.floor.keep("person", person.id, to_row(known))
         self._write()
-        super().__init__(self._made(), replace(wiring(), web=WebPlan("127.0.0.1", 0)))
+        super().__init__(self._made(), replace(wiring(), web=WebPlan("127.0.0.1", 0), printers=tuple(printers)))
+        self.printers = Printers(printers, time.monotonic, self.stats, answer_s)
 
     # ------------------------------------------------------------------ the ledger
 

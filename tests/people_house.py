@@ -2,6 +2,7 @@
 
 import re
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,7 +17,9 @@ from web_house import House, Served
 from controller import desk
 from controller.acts import Act, Acted, ActRefused
 from controller.floor import Floor
+from controller.metrics import Stats
 from controller.people import Person, Role
+from controller.printers import Printers
 from controller.register import Registered, to_row
 from controller.vault import Vault, fingerprint
 from controller.web.app import create_app
@@ -45,6 +48,7 @@ class PeopleHouse(House):
 
     def __init__(self, web: WebPlan | None = None, staff: tuple[Person, ...] = STAFF) -> None:
         super().__init__(busy_snapshot(), replace(wiring(), web=web or WebPlan("127.0.0.1", 0)))
+        self.printers = Printers((), time.monotonic, Stats())
         plan = self.snapshot().plan
         self.floors = {book: Floor.opened(plan, book, 1) for book in plan.books}
         self.done: list[Act] = []

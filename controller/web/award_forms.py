@@ -14,6 +14,7 @@ from controller.people import Person, Role
 from controller.plan import AwardRules
 from controller.snapshot import TableView
 from controller.web.sessions import fresh_act_id
+from controller.wiring import PrinterPlan
 
 Choices = Mapping[str, Sequence[tuple[str, str]]]
 NEXT_STEPS = ("award-verified", "award-released", "paper-done", "award-paid")
@@ -139,10 +140,14 @@ def other_forms(game: GameFile, one: AwardFile, person: Person, at: int) -> list
     return [form for form in made if form is not None]
 
 
-def print_form(game: GameFile, one: AwardFile, person: Person) -> Form | None:
-    """Printing its slip: every print is an entry, the first issues the number (R-58)."""
+def print_form(game: GameFile, one: AwardFile, person: Person, printer: PrinterPlan | None = None) -> Form | None:
+    """Printing its slip, as PDF or at a printer: every print is an entry, the first issues the number (R-58)."""
     button = "Print the slip again" if one.printed else "Print the slip"
-    return form_of("slip-printed", person, game.floor.awards, place_values(game, *one.life.place), button)
+    values = place_values(game, *one.life.place) | {"printer": ""}
+    if printer is not None:
+        button = f"Print again at {printer.name}" if one.printed else f"Print at {printer.name}"
+        values["printer"] = printer.id
+    return form_of("slip-printed", person, game.floor.awards, values, button)
 
 
 def envy_forms(

@@ -42,6 +42,7 @@ from controller.web.evidence_page import MAY_TAKE
 from controller.web.live import ASKS_S, is_known, tag_of
 from controller.web.sessions import Signed, page_values, sign_ins_of, signed_in
 from controller.web.source import Source
+from controller.wiring import PrinterPlan
 
 WAITING_MAX = 100
 """Awards on the page of what waits, oldest first; more are counted."""
@@ -111,6 +112,7 @@ class AwardCard(NamedTuple):
     envy_barred: str
     others: tuple[Form, ...]
     printing: Form | None
+    at_printers: tuple[Form, ...]
 
 
 def award_routes(source: AwardSource, templates: Templates) -> APIRouter:
@@ -297,12 +299,13 @@ def _game_shown(source: AwardSource, game: GameFile, person: Person) -> dict[str
     at = source.snapshot().at
     picked = next((one.anchor for one in game.awards if one.acts[:1] == ("award-verified",)
                    and not one.why_not("award-verified", person.id)), "")
-    cards = [_card(game, one, person, at, picker=one.anchor == picked) for one in game.awards]
+    printers = [printer for printer in source.wiring.printers if printer.serves(game.table)]
+    cards = [_card(game, one, person, at, printers, picker=one.anchor == picked) for one in game.awards]
     return {
         "game": game,
         "seats": _seats(game),
         "cards": cards,
-        "past": [_card(game, one, person, at, picker=False) for one in game.past],
+        "past": [_card(game, one, person, at, printers, picker=False) for one in game.past],
         "alone": [(seat, label, _envy_lines(game, (seat, spot), due, person, payable=True,
                                             barred=_entered(game, (seat, spot), person)))
                   for seat, spot, label, due in game.envy_only],
@@ -321,7 +324,9 @@ def _seats(game: GameFile) -> list[tuple[str, list[tuple[int, bool]]]]:
             for spot in plan.spots]
 
 
-def _card(game: GameFile, one: AwardFile, person: Person, at: int, *, picker: bool) -> AwardCard:
+def _card(
+    game: GameFile, one: AwardFile, person: Person, at: int, printers: Sequence[PrinterPlan], *, picker: bool
+) -> AwardCard:
     life = one.life
     stands = not life.gone
     meters = tuple([(working.name, tuple(_meter_rows(working))) for working in life.workings.values()])
@@ -334,7 +339,17 @@ def _card(game: GameFile, one: AwardFile, person: Person, at: int, *, picker: bo
         _envy_lines(game, life.place, one.envy, person, payable=waits, barred=barred) if stands else (),
         barred if waits else "",
         tuple(other_forms(game, one, person, at)) if stands else (),
-        print_form(game, one, person) if game.award_of(*life.place) is one else None)
+        *_print_forms(game, one, person, printers))
+
+
+def _print_forms(
+    game: GameFile, one: AwardFile, person: Person, printers: Sequence[PrinterPlan]
+) -> tuple[Form | None, tuple[Form, ...]]:
+    """Printing as PDF, and at each printer of the table; only of the last award of a place."""
+    if game.award_of(*one.life.place) is not one:
+        return None, ()
+    at_printers = [print_form(game, one, person, printer) for printer in printers]
+    return print_form(game, one, person), tuple(form for form in at_printers if form is not None)
 
 
 def _due_rows(one: AwardFile) -> list[tuple[str, str, str]]:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
@@ -32,6 +32,7 @@ from controller.web.sessions import (
     sign_ins_of,
     signed_in,
 )
+from controller.web.slip_prints import slip_prints_of
 
 BODY_MAX = 64 * 1024
 BODY_S = 5
@@ -209,11 +210,11 @@ def _by_form(desk: APIRouter) -> None:
         signers = {name: form.pop(name, "") for name in _SIGNERS}
         sign_ins = sign_ins_of(request)
         try:
-            _, told = await _do(sign_ins, request, signed, kind, act_id, form, signers)
+            done = await _do(sign_ins, request, signed, kind, act_id, form, signers)
         except ActRefused as refused:
             sign_ins.say(signed, f"Not done: {refused.what}. Do now: {refused.remedy}.", good=False)
         else:
-            sign_ins.say(signed, told, good=True)
+            sign_ins.say(signed, done.words, good=done.printed is not False)
         return RedirectResponse(back, 303)
 
 
@@ -244,11 +245,12 @@ def _by_program(desk: APIRouter) -> None:
         body = await read_body(request, "application/json", _longest(kind))
         act_id, fields, signers = await asyncio.to_thread(_read_json, body)
         try:
-            acted, told = await _do(sign_ins_of(request), request, signed, kind, act_id, fields, signers)
+            did = await _do(sign_ins_of(request), request, signed, kind, act_id, fields, signers)
         except ActRefused as refused:
             problem = {"error": refused.what, "remedy": refused.remedy, "why": refused.why.value}
             return JSONResponse(problem, _STATUS.get(refused.why, 403))
-        done = DoneAct(entry=acted.entry, told=dict(acted.told), before=acted.before, words=told)
+        told = dict(did.acted.told) | ({} if did.printed is None else {"printed": did.printed})
+        done = DoneAct(entry=did.acted.entry, told=told, before=did.acted.before, words=did.words)
         return JSONResponse(done.model_dump())
 
 
@@ -277,11 +279,19 @@ def _read_json(body: bytes) -> tuple[object, Mapping[str, object], dict[str, str
     return made.get("id"), fields, signers
 
 
+class _Did(NamedTuple):
+    """What came of an act, and its words; ``printed``: of a slip for a printer, whether that took it."""
+
+    acted: Acted
+    words: str
+    printed: bool | None = None
+
+
 async def _do(
     sign_ins: SignIns, request: Request, signed: Signed, kind: str, act_id: object, raw: Mapping[str, object],
     signers: Mapping[str, str],
-) -> tuple[Acted, str]:
-    """Read and do one act; returns what came of it and its words, or raises ActRefused."""
+) -> _Did:
+    """Read and do one act; returns what came of it, or raises ActRefused."""
     if kind in MADE_INSIDE:
         raise ActRefused(Why.NOT_FOUND, f"nobody asks for {kind}: the controller makes it", "look into docs/ROLES.md")
     read_act(kind, act_id, raw, signed.person)  # what is wrong in it is told before anybody types a secret again
@@ -291,15 +301,21 @@ async def _do(
     peer = sign_ins.peer(request)
     second = await _signer(sign_ins, signed, peer, "second", signers)
     third = await _signer(sign_ins, signed, peer, "third", signers)
-    act = read_act(kind, act_id, raw, signed.person, second, third)
+    act = read_act(kind, act_id, raw, signed.person, second, third)._replace(token=signed.token)
     for person in act.people():  # a body may take its time: who signs must have the right now
         found = sign_ins.find(person.id)
         if found is None or not found.enabled or found.person != person:
             raise ActRefused(Why.NOT_ALLOWED, f"the rights of {person.id} have changed", "sign in again")
+    at_printer = act.kind == "slip-printed" and "printer" in act.fields
+    if at_printer and act.by.role in (sign_ins.source.snapshot().plan.awards.by(kind) or KINDS[kind].by):
+        slip_prints_of(request).check(act)
     acted = await sign_ins.source.act(_book_of(sign_ins, act), act)
     if payee:
         await asyncio.to_thread(sign_ins.vault.keep_payee, str(act_id), payee)
-    return acted, await _words(sign_ins, act, acted)
+    if at_printer:
+        came = await slip_prints_of(request).print(sign_ins, signed, act, acted)
+        return _Did(acted, came.words, came.good)
+    return _Did(acted, await _words(sign_ins, act, acted))
 
 
 async def _signer(

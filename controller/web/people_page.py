@@ -1,6 +1,8 @@
 """The list of people and their rights, what waits to be enabled, remote access and tokens (R-104, R-105)."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
 from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Depends, FastAPI, Request, Response
@@ -16,7 +18,6 @@ from controller.web.closed_floor import ClosedFloor
 from controller.web.desk_routes import desk_routes, read_form
 from controller.web.floor_page import clock_of
 from controller.web.sessions import (
-    PeopleSource,
     Signed,
     SignIns,
     check_csrf,
@@ -25,6 +26,7 @@ from controller.web.sessions import (
     sign_ins_of,
     signed_in,
 )
+from controller.web.slip_prints import PrintSource, SlipPrints
 
 _Signed = Annotated[Signed, Depends(signed_in)]
 _ROLES = tuple(role.value for role in Role)
@@ -39,18 +41,28 @@ class Offer(NamedTuple):
     act_id: str
 
 
-def mount_people(app: FastAPI, source: PeopleSource, templates: Templates, vault: Vault) -> SignIns:
+def mount_people(app: FastAPI, source: PrintSource, templates: Templates, vault: Vault) -> SignIns:
     """Let people sign in on an application: sessions, pages and the doors of every act."""
     web = source.wiring.web
     if web is None:
         raise ValueError("pages without [web]")
     sign_ins = SignIns(source, vault, web)
     app.state.sign_ins = sign_ins
+    app.state.slip_prints = SlipPrints(source)
+    app.router.lifespan_context = partial(_living, sign_ins, source)
     app.include_router(desk_routes(templates))
     app.include_router(people_routes(templates))
     if not web.open_floor_page:
         app.add_middleware(ClosedFloor, sign_ins=sign_ins)
     return sign_ins
+
+
+@asynccontextmanager
+async def _living(sign_ins: SignIns, source: PrintSource, _app: FastAPI) -> AsyncIterator[None]:
+    """While the pages are served what was kept of the access log is entered; at the end no slip waits any more."""
+    async with sign_ins.access.following():
+        yield
+    source.printers.end()
 
 
 def people_routes(templates: Templates) -> APIRouter:
