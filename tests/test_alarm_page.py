@@ -3,19 +3,21 @@
 import html
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from demo_snapshot import quiet_snapshot
 from fastapi.testclient import TestClient
 from people_house import ANNA, BROWSER, EMIL, GUNTHER, PeopleHouse, Screen, people_app
 
 from controller.alarm_kinds import ALARMS, FLOOR
 from controller.alarms import Alarm, State, alarms_of, clear_alarm, raise_alarm
 from controller.people import Person
-from controller.web.alarm_banner import BANNER_MAX
-from controller.web.alarm_page import alarm_routes, banner_of
+from controller.web.alarm_banner import BANNER_MAX, make_banner
+from controller.web.alarm_page import alarm_routes
 from controller.web.floor_page import clock_of
-from controller.web.sessions import Signed
+from controller.web.sessions import Signed, fresh_act_id
 from controller.web.templates import make_templates
 
 SCRIPT = '<script>document.title="x"</script>'
@@ -62,7 +64,7 @@ def sent(client: TestClient, shown: str, act: str) -> int:
 
 def banner(house: AlarmHouse, person: Person | None = None) -> str:
     signed = Signed(person, person.id, "c" * 24, "s") if person is not None else None
-    shown = banner_of(house.alarms(), signed)
+    shown = make_banner(house.alarms(), person.role if person else None, fresh_act_id)
     template = make_templates().get_template("part_alarms.html")
     return template.render(banner=shown, clock=clock_of(house.snapshot()), csrf="c" * 24 if signed else "", back="/")
 
@@ -207,7 +209,97 @@ def test_what_is_over_stays_on_the_banner_until_somebody_has_seen_it(house: Alar
 def test_the_worst_stand_first_and_the_rest_is_counted(house: AlarmHouse) -> None:
     for kind in reversed(ALARMS):
         house.ring(kind)
-    shown = banner_of(house.alarms())
-    assert [line.alarm.kind for line in shown.lines] == [
-        "books-stopped", "ledger-failing", "table-offline", "messages-lost", "totals-differ"]
+    shown = make_banner(house.alarms(), None, str)
+    assert [line.alarm.kind for line in shown.lines] == ["books-stopped", "ledger-failing", "table-offline"]
     assert shown.more == len(ALARMS) - BANNER_MAX
+
+
+# ---------------------------------------------------------------------- every other page
+
+
+def quiet(house: AlarmHouse) -> None:
+    """Nothing is wrong on the floor itself."""
+    house.tell(quiet_snapshot())
+
+
+def test_a_quiet_floor_with_an_alarm_is_not_all_in_order(house: AlarmHouse, client: TestClient) -> None:
+    quiet(house)
+    before = client.get("/", headers=BROWSER).text
+    house.ring("limit-reached", "pg-solo", "It stands at its limit")
+    after = client.get("/", headers=BROWSER).text
+    assert ("All in order" in before, "All in order" in after) == (True, False)
+    assert "1 alarm waits for somebody" in after
+
+
+def test_the_awards_that_wait_longest_stand_at_the_top_of_the_floor_page(client: TestClient) -> None:
+    top = client.get("/", headers=BROWSER).text.split('id="meters"')[0]
+    assert re.search(r"<strong>\$7,406\.18</strong> waits at PG-02, game 229, seat 2", top)
+
+
+@pytest.mark.parametrize("path", ["/paytables", "/paytables/progressive-4", "/people", "/secret"])
+def test_every_page_of_a_signed_in_person_tells_the_alarms(house: AlarmHouse, client: TestClient, path: str) -> None:
+    """R-89."""
+    house.ring()
+    Screen(client).sign_in("anna")
+    shown = client.get(path, headers=BROWSER).text
+    assert ('class="alarm-banner"' in shown, 'class="desk"' in shown) == (True, True)
+
+
+def test_a_paytable_tells_visitors_no_alarm(house: AlarmHouse, client: TestClient) -> None:
+    house.ring()
+    assert "alarm-banner" not in client.get("/paytables/progressive-4", headers=BROWSER).text
+
+
+def test_while_the_book_is_stopped_no_banner_offers_what_would_be_refused(
+    house: AlarmHouse, client: TestClient
+) -> None:
+    house.ring()
+    Screen(client).sign_in("anna")
+    offered = 'action="/acts/alarm-acknowledged"'
+    before = client.get("/people", headers=BROWSER).text
+    house.tell(replace(house.snapshot(), stopped="the disk is full"))
+    after = client.get("/people", headers=BROWSER).text
+    assert (offered in before, offered in after) == (True, False)
+    assert "Look at the alarms" in after
+
+
+# ---------------------------------------------------------------------- news of them
+
+
+def news(client: TestClient, shown: str) -> str:
+    """What a page that was loaded earlier is told now."""
+    asked = re.search(r'id="news"[^>]* hx-get="([^"]+)"', shown)
+    assert asked is not None
+    return client.get(html.unescape(asked[1]), headers={"hx-request": "true"}).text.strip()
+
+
+def test_a_page_is_told_of_an_alarm_that_came_after_it(house: AlarmHouse, client: TestClient) -> None:
+    """R-31, R-89: shown on every page until it is acknowledged."""
+    Screen(client).sign_in("anna")
+    shown = client.get("/people", headers=BROWSER).text
+    assert news(client, shown) == ""
+    house.ring()
+    assert "1 alarm waits" in news(client, shown)
+
+
+def test_a_page_is_not_told_again_of_what_it_shows(house: AlarmHouse, client: TestClient) -> None:
+    house.ring()
+    Screen(client).sign_in("anna")
+    shown = client.get("/people", headers=BROWSER).text
+    house.ring()
+    assert news(client, shown) == ""
+
+
+def test_the_page_of_alarms_is_told_only_of_what_it_does_not_show(house: AlarmHouse, client: TestClient) -> None:
+    house.ring()
+    shown = page(client)
+    assert news(client, shown) == ""
+    house.ring("limit-reached", "pg-solo", "It stands at its limit")
+    assert "2 alarms wait" in news(client, shown)
+
+
+def test_news_lead_to_no_other_host(house: AlarmHouse, client: TestClient) -> None:
+    house.ring()
+    Screen(client).sign_in("anna")
+    told = client.get("/news?known=x&back=//evil.example", headers={"hx-request": "true"}).text
+    assert 'href="/"' in told

@@ -68,7 +68,7 @@ def test_a_line_state_stands_in_words_beside_its_shape(client: TestClient) -> No
 
 
 def test_a_table_that_is_not_playable_says_why(client: TestClient) -> None:
-    assert "Not playable: the table unit is not heard" in client.get("/").text
+    assert "PROGRESSIVE OFF: the table unit is not heard" in client.get("/").text
 
 
 def test_the_seats_with_an_accepted_wager_are_lit(client: TestClient) -> None:
@@ -142,7 +142,7 @@ def test_a_live_line_with_a_table_out_of_play_is_a_problem() -> None:
     quiet = quiet_snapshot()
     off = device(quiet.plan, "PG-01", playable=False, reason="totals differ")
     (problem,) = found(replace(quiet, devices={**quiet.devices, "hub-01": off}))
-    assert (problem.weight, problem.what) == (Weight.STOP, "PG-01 is not playable: totals differ")
+    assert (problem.weight, problem.what) == (Weight.STOP, "PG-01: PROGRESSIVE OFF, totals differ")
 
 
 def test_an_alarm_stands_on_top_for_a_quarter_of_an_hour() -> None:

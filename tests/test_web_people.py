@@ -164,6 +164,17 @@ def test_a_page_that_asks_by_itself_keeps_no_session_awake(house: PeopleHouse, s
     assert statuses == [200, 200, 200, 401]
 
 
+def test_what_an_act_came_to_is_told_to_the_person_and_not_to_a_page_that_asks(
+    house: PeopleHouse, screen: Screen
+) -> None:
+    screen.sign_in("anna")
+    form = {"csrf": screen.csrf, "act_id": "a" * 32, "back": "/people", "id": "nobody"}
+    screen.client.post("/acts/person-enabled", data=form, headers=screen.origin | BROWSER)
+    asked = screen.client.get("/people", headers={"hx-request": "true"}).text
+    told = screen.client.get("/people", headers=BROWSER).text
+    assert ('class="flash' in asked, 'class="flash' in told) == (False, True)
+
+
 def test_a_page_that_asks_after_the_session_s_end_is_loaded_anew(house: PeopleHouse, screen: Screen) -> None:
     """So that the browser comes to the sign-in page, and back."""
     screen.sign_in("anna")

@@ -9,7 +9,7 @@ from controller.alarm_acts import ALARM_RULES, may_answer
 from controller.alarms import Alarm, State, place_words, worst_first
 from controller.people import Role
 
-BANNER_MAX = 5
+BANNER_MAX = 3
 """Alarms on a banner; the others are counted, and stand on the page of alarms."""
 _ACTS = {name: KINDS[name] for name in ALARM_RULES}
 

@@ -1,6 +1,6 @@
 """The page of alarms: those that wait for somebody, those that somebody deals with, and those that are over."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Protocol
 
 from fastapi import APIRouter, Depends, Request
@@ -8,7 +8,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from jinja2 import Environment as Templates
 
 from controller.alarms import Alarm, State, alarm_json, worst_first
-from controller.web.alarm_banner import Banner, line_of, make_banner
+from controller.web.alarm_banner import line_of, make_banner
 from controller.web.floor_page import clock_of
 from controller.web.sessions import Signed, fresh_act_id, page_values, signed_in
 from controller.web.source import Source
@@ -22,11 +22,6 @@ class AlarmSource(Source, Protocol):
 
     def alarms(self) -> Sequence[Alarm]:
         """Every alarm that people should see, the last cleared of each kind and place too."""
-
-
-def banner_of(alarms: Iterable[Alarm], signed: Signed | None = None) -> Banner:
-    """The banner of a page for whoever is signed in; without anybody it has no forms but a link."""
-    return make_banner(alarms, signed.person.role if signed is not None else None, fresh_act_id)
 
 
 def alarm_routes(source: AlarmSource, templates: Templates) -> APIRouter:
@@ -59,5 +54,5 @@ def _shown(source: AlarmSource, signed: Signed) -> dict[str, Any]:
         "answered": [line_of(one, role, fresh_act_id) for one in alarms if one.state is State.ACKNOWLEDGED],
         "over": [line_of(one, None, fresh_act_id) for one in over[:OVER_MAX]],
         # This page is the banner, in full.
-        "banner": banner_of(alarms)._replace(lines=(), more=0), "csrf": signed.csrf, "back": "/alarms",
+        "banner": make_banner(alarms, None, str)._replace(lines=(), more=0), "csrf": signed.csrf, "back": "/alarms",
     }

@@ -99,10 +99,10 @@ def _pages(app: FastAPI, source: Source, templates: Templates) -> None:
     floor = FloorPage(templates)
 
     def floor_parts() -> dict[str, str]:
-        snapshot = source.snapshot()
+        snapshot, alarms = source.snapshot(), [alarm for alarm in source.alarms() if alarm.waits]
         banner = templates.get_template("part_alarms.html").render(
-            banner=make_banner(source.alarms(), None, str), clock=clock_of(snapshot), csrf="", back="/")
-        return {"alarms": banner, **floor.parts(snapshot)}
+            banner=make_banner(alarms, None, str), clock=clock_of(snapshot), csrf="", back="/")
+        return {"alarms": banner, **floor.parts(snapshot, alarms)}
 
     def sign_parts(sign: str) -> dict[str, str]:
         shown = source.sign_shown(sign)

@@ -3,7 +3,7 @@
 The same parts make the first page and its live updates, so the two cannot differ.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import groupby
@@ -12,12 +12,15 @@ from zoneinfo import ZoneInfo
 
 from jinja2 import Environment
 
+from controller.alarms import Alarm
 from controller.snapshot import AwardView, DeviceView, LineState, Note, Snapshot, TableView
 from controller.web.problems import problems
 
 NOTES_FIRST = 8
 NOTES_MAX = 40
 AWARDS_MAX = 12
+WAITS_FIRST = 4
+"""Awards that wait longest, at the top of the page."""
 WINS_MAX = 12
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -89,12 +92,14 @@ class FloorPage:
         self._templates = templates
         self._kept: dict[str, tuple[dict[str, Any], str]] = {}
 
-    def parts(self, snapshot: Snapshot) -> dict[str, str]:
-        """The HTML of every part by its name, in the order of the page."""
+    def parts(self, snapshot: Snapshot, alarms: Sequence[Alarm] = ()) -> dict[str, str]:
+        """The HTML of every part by its name, in the order of the page. ``alarms``: those that wait for somebody."""
         clock = clock_of(snapshot)
         found = problems(snapshot, clock.text)
         shown = {
-            "top": self._part("top", "part_top.html", problems=found, **_figures(snapshot)),
+            "top": self._part(
+                "top", "part_top.html", problems=found, clock=clock, waits=snapshot.waiting[:WAITS_FIRST],
+                alarms=len(alarms), rings=any(alarm.told_of.stops for alarm in alarms), **_figures(snapshot)),
             "awards": self._part("awards", "part_awards.html", clock=clock, **_awards(snapshot)),
             "wins": self._part("wins", "part_wins.html", clock=clock, wins=tuple(_wins(snapshot))),
             "notes": self._part("notes", "part_notes.html", clock=clock, first=NOTES_FIRST, notes=_notes(snapshot)),

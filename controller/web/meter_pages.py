@@ -23,7 +23,6 @@ from controller.people import Person
 from controller.plan import MeterPlan
 from controller.slip import exact
 from controller.snapshot import MeterView, Snapshot
-from controller.web.alarm_page import banner_of
 from controller.web.api import missing
 from controller.web.desk_routes import read_form
 from controller.web.floor_page import clock_of
@@ -100,7 +99,7 @@ def meter_routes(source: MeterSource, templates: Templates) -> APIRouter:
     def page(request: Request, signed: Signed, name: str, shown: dict[str, Any], status: int = 200) -> HTMLResponse:
         snapshot = source.snapshot()
         values = page_values(request, signed) | {
-            "banner": banner_of(source.alarms(), signed), "clock": clock_of(snapshot), "csrf": signed.csrf,
+            "clock": clock_of(snapshot), "csrf": signed.csrf,
             "back": request.url.path, "account_words": ACCOUNT_WORDS, "exact": exact}
         return HTMLResponse(templates.get_template(name).render(**values | shown), status)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Path, Query
+from fastapi import APIRouter, HTTPException, Path, Query, Request
 from fastapi.responses import HTMLResponse
 from jinja2 import Environment
 from pydantic import BaseModel
@@ -27,6 +27,7 @@ from controller.snapshot import MeterView, Snapshot
 from controller.web import models
 from controller.web.api import missing
 from controller.web.floor_page import clock_of
+from controller.web.sessions import maybe_signed_in, page_values
 from controller.web.source import Source
 
 _WRONG: dict[int | str, dict[str, Any]] = {
@@ -88,18 +89,20 @@ def paytable_routes(source: Source, templates: Environment) -> APIRouter:
     routes = APIRouter()
 
     @routes.get("/paytables", include_in_schema=False)
-    async def list_page() -> HTMLResponse:
+    async def list_page(request: Request) -> HTMLResponse:
         snapshot = source.snapshot()
         used = _in_use(snapshot)
         listed = [(paytable, _links(snapshot, paytable)) for paytable in used.values()]
-        return HTMLResponse(templates.get_template("paytables.html").render(**_house(snapshot), listed=listed))
+        return HTMLResponse(templates.get_template("paytables.html").render(
+            **await _shell(source, request), **_house(snapshot), listed=listed))
 
     @routes.get("/paytables/{paytable}", include_in_schema=False)
-    async def page(paytable: Annotated[str, Path(max_length=64)]) -> HTMLResponse:
+    async def page(request: Request, paytable: Annotated[str, Path(max_length=64)]) -> HTMLResponse:
         snapshot = source.snapshot()
         found = _named(snapshot, paytable)
         shown = _shown(snapshot, found, source.odds(found.id))
-        return HTMLResponse(templates.get_template("paytable.html").render(**_house(snapshot), **shown))
+        page = templates.get_template("paytable.html")
+        return HTMLResponse(page.render(**await _shell(source, request), **_house(snapshot), **shown))
 
     @routes.get("/api/v1/classify", responses=_WRONG)
     async def classify(
@@ -120,14 +123,20 @@ def paytable_routes(source: Source, templates: Environment) -> APIRouter:
     return routes
 
 
+async def _shell(source: Source, request: Request) -> dict[str, Any]:
+    """What the page has of the desk for whoever is signed in; for anybody else only what is not production."""
+    signed = await maybe_signed_in(request)
+    if signed is not None:
+        return page_values(request, signed)
+    environment = source.snapshot().plan.environment
+    return {"environment": "" if environment is FloorKind.PRODUCTION else environment.value.upper()}
+
+
 def _house(snapshot: Snapshot) -> dict[str, Any]:
-    environment = snapshot.plan.environment
-    clock = clock_of(snapshot)
     return {
-        "environment": "" if environment is FloorKind.PRODUCTION else environment.value.upper(),
         "plan": snapshot.plan,
         "version": snapshot.version,
-        "clock": clock.text(snapshot.at),
+        "time_now": clock_of(snapshot).text(snapshot.at),
         "closed": bool(snapshot.stopped) or not snapshot.ready,
     }
 

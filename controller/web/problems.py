@@ -65,7 +65,7 @@ def _table(table: TableView, device: DeviceView | None, time_of: Callable[[int],
         return Problem(Weight.STOP, f"{name} is offline{since}", remedy, part)
     if not device.playable:
         reason = device.reason or "no reason given"
-        return Problem(Weight.STOP, f"{name} is not playable: {reason}", "Take no progressive wagers there.", part)
+        return Problem(Weight.STOP, f"{name}: PROGRESSIVE OFF, {reason}", "Take no progressive wagers there.", part)
     if device.state is LineState.STALE:
         return Problem(Weight.WARN, f"{name} is slow to answer", "Watch it; if it goes offline check its cable.", part)
     return None

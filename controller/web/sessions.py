@@ -410,8 +410,10 @@ def page_values(request: Request, signed: Signed | None) -> dict[str, Any]:
     sign_ins = sign_ins_of(request)
     plan = sign_ins.source.snapshot().plan
     environment = "" if plan.environment.value == "production" else plan.environment.value.upper()
-    flash = sign_ins.said(signed) if signed is not None else None
-    banner = make_banner(sign_ins.source.alarms(), signed.person.role if signed is not None else None, fresh_act_id)
+    flash = sign_ins.said(signed) if signed is not None and not asks_itself(request) else None
+    # A stopped book takes no act: a form would only be refused.
+    role = signed.person.role if signed is not None and not sign_ins.source.snapshot().stopped else None
+    banner = make_banner(sign_ins.source.alarms(), role, fresh_act_id)
     return {"signed": signed, "flash": flash, "environment": environment, "path": request.url.path,
             "banner": banner, "clock": clock_of(sign_ins.source.snapshot()),
             "csrf": signed.csrf if signed is not None else "", "back": here(request)}

@@ -27,7 +27,9 @@
 
   async function look() {
     try {
-      const answer = await fetch(location.href, { signal: AbortSignal.timeout(PATIENCE_MS) });
+      // What a page asks by itself keeps no session awake.
+      const asked = { headers: { "HX-Request": "true" }, signal: AbortSignal.timeout(PATIENCE_MS) };
+      const answer = await fetch(location.href, asked);
       if (!answer.ok) throw new Error(String(answer.status));
       replace(new DOMParser().parseFromString(await answer.text(), "text/html"));
       root.dataset.live = "live";
