@@ -8,12 +8,14 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import aiomqtt
 import paho.mqtt.properties
-from alarm_servers import Hook, Post
+from alarm_servers import Hook, Post, certificate_in, server_context, serving
 from paho.mqtt.packettypes import PacketTypes
 from running_floor import ROOT, Broker, RunningFloor
 
@@ -109,6 +111,21 @@ webhook_secret_file = "hook-secret"
         """The steps about a place that the webhook took."""
         bodies = [json.loads(body) for _, _, body in list(self.hook.got)]
         return [body["step"] for body in bodies if body["place"] == place]
+
+
+@contextmanager
+def alarm_floor(folder: Path, broker: Broker) -> Iterator[AlarmFloor]:
+    """A floor with its servers, its ledger and its people; ended with the test."""
+    certificate = certificate_in(folder)
+    with serving(Post(server_context(certificate))) as post, serving(Hook()) as hook:
+        floor = AlarmFloor(folder, broker, post, hook, certificate)
+        floor.make_ledger()
+        floor.make_people()
+        try:
+            yield floor
+        finally:
+            hook.goes_on.set()
+            floor.end()
 
 
 class Listener:

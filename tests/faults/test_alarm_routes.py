@@ -11,8 +11,7 @@ from pathlib import Path
 
 import aiomqtt
 import pytest
-from alarm_floor import HOOK_SECRET, PASSWORD, TOKEN, AlarmFloor, Listener
-from alarm_servers import Hook, Post, certificate_in, server_context, serving
+from alarm_floor import HOOK_SECRET, PASSWORD, TOKEN, AlarmFloor, Listener, alarm_floor
 from running_floor import Broker, until
 from table_unit import WiredUnit
 
@@ -30,16 +29,8 @@ async def broker(tmp_path: Path) -> AsyncIterator[Broker]:
 
 @pytest.fixture
 def house(tmp_path: Path, broker: Broker) -> Iterator[AlarmFloor]:
-    certificate = certificate_in(tmp_path)
-    with serving(Post(server_context(certificate))) as post, serving(Hook()) as hook:
-        floor = AlarmFloor(tmp_path, broker, post, hook, certificate)
-        floor.make_ledger()
-        floor.make_people()
-        try:
-            yield floor
-        finally:
-            hook.goes_on.set()
-            floor.end()
+    with alarm_floor(tmp_path, broker) as made:
+        yield made
 
 
 @pytest.fixture
