@@ -22,6 +22,7 @@ from controller.meter import BrokenInvariant
 from controller.plan import FloorPlan
 from controller.start import refuse_changes
 from controller.taken import Asked, Recalled, Taken, amounts_answer
+from controller.waiting_config import spread
 from firmware_bridge.messages import MESSAGE_BYTES_MAX, Heard, Heartbeat, Hello
 
 MADE_BY = "apply"
@@ -80,6 +81,8 @@ class Run:
             floor = self._floor_of(message.device)
             tell(floor, message, partial(self._recall, floor))
             self._answers.extend(floor.take(message, at))
+            if floor.plan.hash != self._plan.hash:
+                spread(self._floors.values(), floor, at)
 
     def _hear(self, device: str, boot: str, at: int) -> None:
         floor = self._floor_of(device)

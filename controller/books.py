@@ -17,6 +17,7 @@ from controller import desk
 from controller.acts import Act, Acted, ActRefused, Why
 from controller.board import Board
 from controller.board_reader import catch_up
+from controller.config_acts import refuse_elsewhere
 from controller.floor import Floor
 from controller.floor_state import Boot
 from controller.ledger.place import BrokenLedger, LedgerError
@@ -26,6 +27,7 @@ from controller.meter import BrokenInvariant
 from controller.metrics import Stats
 from controller.plan import FloorPlan
 from controller.taken import Asked, Taken
+from controller.waiting_config import spread
 from firmware_bridge.messages import Numbered
 
 UNWRITTEN_MAX = 2_048
@@ -96,6 +98,8 @@ class Books:
         try:
             tell(floor, message, partial(self._reader.recall, floor.book))
             taken = floor.take(message, self._clock())
+            if floor.plan.hash != self.plan.hash:
+                spread(self.floors.values(), floor, self._clock())
         except ENGINE_FAULTS as broken:
             self._break(f"{message.device} {message.boot}/{message.seq}: {broken or type(broken).__name__}")
             return False
@@ -165,7 +169,9 @@ class Books:
             raise ActRefused(Why.NOT_NOW, "the ledger cannot be read", "call the technician") from wrong
         self._acts_done += 1
         try:
+            refuse_elsewhere(self.floors, floor, asked)
             acted = desk.act(floor, asked, self._clock())
+            spread(self.floors.values(), floor, self._clock())
         except ActRefused as no:
             await self._keep_refusal(book, asked, no)
             raise

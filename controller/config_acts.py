@@ -1,9 +1,12 @@
 """Changing the configuration: proposed by one person, activated by another of another department. Pure (D2, D5, CF-04).
 
-All or nothing. Tables follow at their next lock-out; a meter's own keys wait for its next reset unless it says
-``change = "now"``. What waits is the difference between the document in force and the one that was activated.
+All or nothing, over every book of the floor: the act is the first book's, the others are asked before and come under
+the same configuration in the same commit (``waiting_config.spread``). Tables follow at their next lock-out; a meter's
+own keys wait for its next reset unless it says ``change = "now"``. What waits is the difference between the document in
+force and the one that was activated.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from controller.acts import Act, ActRefused, Why
@@ -46,7 +49,7 @@ def refuse_plan(floor: Floor, new: FloorPlan) -> None:
     for name in new.meters:
         if name in floor.known_meters and name not in old.meters:
             raise ActRefused(Why.NOT_NOW, f"a meter {name} was on this floor before", "give the new one another id")
-    _refuse_other_books(floor, new)
+    _refuse_other_books(old, new)
     links, before = links_of(new), links_of(old)
     for name, table in floor.tables.items():
         if name not in new.tables and table.owed:
@@ -59,21 +62,55 @@ def refuse_plan(floor: Floor, new: FloorPlan) -> None:
                              "close the table first (R-30)")
 
 
-def _refuse_other_books(floor: Floor, new: FloorPlan) -> None:
-    """An act knows the meters of its own book only: what is in another book stays as it is."""
-    old = floor.plan
+def _refuse_other_books(old: FloorPlan, new: FloorPlan) -> None:
+    """Books stay what they are: their numbers, and the games of a table, cannot move from one to another."""
     if new.books[0] != old.books[0]:
         raise ActRefused(Why.NOT_NOW, f"the first meter would be of book {new.books[0]}",
                          f"let a meter of book {old.books[0]} stand first: the people are in it")
-    names = [name for plan in (old, new) for name, meter in plan.meters.items() if meter.book != floor.book]
-    links, before = links_of(new), links_of(old)
-    for name in names:
-        if name not in old.meters or name not in new.meters or changed_keys(old, new, name):
-            raise ActRefused(Why.NOT_NOW, f"meter {name} is of another book", "leave it as it is")
-    for plan in (old, new):
-        for name, table in plan.tables.items():
-            if table.book != floor.book and links.get(name) != before.get(name):
-                raise ActRefused(Why.NOT_NOW, f"table {name} is of another book", "leave its meters as they are")
+    for book in sorted({*old.books} ^ {*new.books}):
+        remedy = "leave a meter in it" if book in old.books else "a new book needs a new ledger"
+        raise ActRefused(Why.NOT_NOW, f"book {book} would begin or end", remedy)
+    for name, table in old.tables.items():
+        now = new.tables.get(name)
+        if now is not None and now.book != table.book:
+            raise ActRefused(Why.NOT_NOW, f"table {name} has its games in book {table.book}",
+                             "link it to a meter of that book")
+    for device, table in old.table_of_device.items():
+        now = new.table_of_device.get(device)
+        if now is not None and now.book != table.book:
+            raise ActRefused(Why.NOT_NOW, f"unit {device} has its numbers in book {table.book}",
+                             "put it at a table of that book")
+
+
+def refuse_elsewhere(floors: Mapping[str, Floor], floor: Floor, act: Act) -> None:
+    """Raise ActRefused for what the other books of a floor cannot come under: all of them do, or none (D2, CF-04)."""
+    if act.kind not in RULES or act.id in floor.acts:
+        return
+    if floor.book != floor.plan.books[0]:
+        raise ActRefused(Why.NOT_NOW, f"the configuration is kept in book {floor.plan.books[0]}", "send it there")
+    proposed = floor.rows.get("config-proposed", {}).get(str(act.fields.get("hash")), {})
+    document = act.fields.get("document", proposed.get("document"))
+    if document is None or act.kind == "config-withdrawn":
+        return
+    new = _plan(document)
+    for other in floors.values():
+        if other is not floor:
+            _refuse_there(other, new)
+
+
+def _refuse_there(other: Floor, new: FloorPlan) -> None:
+    if other.stopped:
+        raise ActRefused(Why.NOT_NOW, f"book {other.book} is stopped", "let the technician prove it first")
+    refuse_plan(other, new)
+    for name in sorted(other.unopened()):
+        if name in new.meters and name in other.plan.meters and changed_keys(other.plan, new, name):
+            raise ActRefused(Why.NOT_NOW, f"meter {name} is not opened yet", "open it first, or leave it as it is")
+
+
+def _waiting(floor: Floor, new: FloorPlan) -> frozenset[str]:
+    """The meters that would wait; those of other books are opened (``refuse_elsewhere``)."""
+    elsewhere = {name for name, meter in floor.plan.meters.items() if meter.book != floor.book}
+    return waiting_meters(floor.plan, new, floor.opened_meters() | elsewhere)
 
 
 def propose(floor: Floor, act: Act, at: int) -> Outcome:
@@ -87,7 +124,7 @@ def propose(floor: Floor, act: Act, at: int) -> Outcome:
     if len(proposed) >= PROPOSALS_MAX:
         raise ActRefused(Why.NOT_NOW, f"{PROPOSALS_MAX} proposals wait", "activate or withdraw one first")
     refuse_plan(floor, new)
-    waiting = sorted(waiting_meters(floor.plan, new, floor.opened_meters()))
+    waiting = sorted(_waiting(floor, new))
     floor.keep("config-proposed", new.hash, {"at": at, "by": list(act.by), "document": dict(new.document),
                                              "number": floor.number + 1, "of": floor.plan.hash, "waits": waiting})
     return Outcome({"hash": new.hash, "waits": waiting})
@@ -116,7 +153,7 @@ def activate(floor: Floor, act: Act, at: int) -> Outcome:
                          "withdraw it, look at the differences and propose it again")
     new = _plan(found["document"])
     refuse_plan(floor, new)
-    waiting = waiting_meters(floor.plan, new, floor.opened_meters())
+    waiting = _waiting(floor, new)
     in_force = _plan(effective(floor.plan.document, new.document, waiting))
     floor.keep("config-proposed", name, None)
     keep_waiting(floor, new.document, waiting)

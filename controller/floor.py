@@ -103,8 +103,8 @@ class Floor:
             floor.open_meter(meter, at)
         return floor
 
-    def configure(self, plan: FloorPlan, at: int) -> None:
-        """Keep an effective configuration as an entry; rounds locked from now on are settled under it.
+    def configure(self, plan: FloorPlan, at: int, **more: Any) -> None:
+        """Keep an effective configuration as an entry (``more`` too); rounds locked from now on are settled under it.
 
         A meter that is new by it is there only when people have opened it (R-44).
         """
@@ -113,7 +113,7 @@ class Floor:
                 if one.book == self.book and one.id not in self.known_meters:
                     self.keep("unopened", one.id, {"since": self.number + 1})
                     self._changes.meters.add(one.id)
-        self.enter("config", at, body={"document": dict(plan.document), "hash": plan.hash})
+        self.enter("config", at, body={"document": dict(plan.document), "hash": plan.hash, **more})
         self.plan_entry = self.number
         self.adopt(plan)
 

@@ -27,6 +27,7 @@ from controller.ledger.writer import Writer, open_writer
 from controller.metrics import Stats
 from controller.plan import Environment, FloorPlan
 from controller.start import refuse_changes
+from controller.waiting_config import follow, waiting_of
 from controller.wiring import Wiring
 
 SWITCH_S = 0.0005
@@ -109,9 +110,10 @@ async def _serve_once(plan: FloorPlan, wiring: Wiring, path: Path, config: Path)
     changed: list[Any] = []
     books = Books(plan, floors, board, reader, writer, stats, clock, timer,
                   lambda: changed[0].books_changed() if changed else None)
+    waiting = waiting_of(floors[plan.books[0]])
     for book, floor in floors.items():
-        if reader.config_entry(book)[1]["hash"] != plan.hash:
-            books.enter(book, lambda one, at: one.configure(plan, at))
+        if reader.config_entry(book)[1]["hash"] != plan.hash or waiting_of(floor) != waiting:
+            books.enter(book, lambda one, at: follow(one, plan, waiting, at))
             _log.info("book %s: the configuration has changed; it is entry %d", book, floor.number)
     daemon = Daemon(plan, wiring, books, board, reader, stats, merge, config)
     changed.append(daemon)

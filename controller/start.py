@@ -23,11 +23,13 @@ def refuse_changes(reader: Reader, plan: FloorPlan) -> None:
     for book in plan.books:
         if book not in books:
             raise LedgerError(f"book {book!r} has no opening in this ledger; a new book needs a new ledger")
+    # What the first book is under already has been activated, or was when the ledger began: the others may follow it.
+    activated = reader.plan(plan.books[0]).hash == plan.hash
     for book in books:
-        _refuse_changes_of(reader, plan, book)
+        _refuse_changes_of(reader, plan, book, activated)
 
 
-def _refuse_changes_of(reader: Reader, plan: FloorPlan, book: str) -> None:
+def _refuse_changes_of(reader: Reader, plan: FloorPlan, book: str, activated: bool) -> None:
     old = reader.plan(book)
     opened = {row.key: json.loads(row.body) for row in reader.states(book, "meter")}
     opened |= {row.key: dict.fromkeys(("display", "reserve", "overflow", "pending"), 0)
@@ -37,7 +39,8 @@ def _refuse_changes_of(reader: Reader, plan: FloorPlan, book: str) -> None:
             raise LedgerError(f"meter {meter.id!r} has no opening in this ledger; a new meter is opened by people")
     for name, made in opened.items():
         if name in plan.meters:
-            _refuse_change(old, plan, name)
+            if not activated:
+                _refuse_change(old, plan, name)
         elif any(made[account] for account in ("display", "reserve", "overflow", "pending")):
             raise LedgerError(f"meter {name!r} holds money, but the configuration no longer names it; put it back")
     tables = {row.key: json.loads(row.body) for row in reader.states(book, "table")}

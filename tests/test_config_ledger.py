@@ -10,7 +10,6 @@ import pytest
 from desk_house import ANNA, CARL, DORA, EVE, IDA, Desk
 from meter_house import MeterDesk, meter_plan
 
-from controller import desk as the_desk
 from controller.acts import Act, ActRefused, Why, read_act
 from controller.config import build
 from controller.ledger.place import LedgerError
@@ -19,7 +18,7 @@ from controller.people import Person
 from controller.people_on_box import Newcomer, begin
 from controller.plan import FloorPlan
 from tests.books_house import BooksHouse
-from tests.ledger_house import AT, contract_plan, entered, lock, opened, rows
+from tests.ledger_house import AT, contract_plan, lock, opened, rows
 
 APPROVED = {"authority": "the Board", "approval": "2026-117", "approved": "2026-11-30"}
 
@@ -130,32 +129,6 @@ def test_a_table_that_owes_awards_or_envy_stays_on_the_floor() -> None:
     assert desk.refused("config-proposed", EVE, document=document, reason="x") is Why.NOT_NOW
     desk.act("award-refused", ANNA, CARL, table="PG-02", game=1, seat=3, reason="another hand")
     desk.act("config-proposed", EVE, document=document, reason="x")
-
-
-def in_two_books(document: Any) -> None:
-    document["meter"][1]["book"] = "solo"
-
-
-@pytest.mark.parametrize("change", [
-    lambda document: document["meter"][1].update(limit="$300,000.00"),
-    without_solo,
-    lambda document: document["meter"].reverse(),
-], ids=["another limit", "a meter less", "the other book first"])
-def test_an_act_of_one_book_changes_no_meter_of_another(tmp_path: Path, change: Callable[[Any], object]) -> None:
-    """What is accepted must be able to start: the other book's meters are not known here."""
-    plan = build(document_of(contract_plan(), in_two_books))
-    path = opened(tmp_path / "l.db", plan)
-    document = document_of(plan, change)
-    refused: list[ActRefused] = []
-
-    def propose(floor: Any) -> None:
-        try:
-            the_desk.act(floor, proposed("proposed-1", document), AT)
-        except ActRefused as wrong:
-            refused.append(wrong)
-
-    entered(path, propose, plan)
-    assert [wrong.why for wrong in refused] == [Why.NOT_NOW]
 
 
 def test_money_that_was_transferred_is_never_recovered_as_seed() -> None:

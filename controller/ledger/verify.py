@@ -29,6 +29,7 @@ from controller.ledger.writer import Batch
 from controller.meter import BrokenInvariant
 from controller.plan import FloorPlan
 from controller.taken import Recalled
+from controller.waiting_config import configure_again
 
 _ROWS = 5_000
 _TAIL = 1_000
@@ -317,7 +318,7 @@ class _Replay:
         elif floor is None:
             raise ValueError("the book does not begin with its first entry")
         elif entry.kind == "config":
-            floor.configure(build(body["document"]), entry.at)
+            configure_again(floor, body, entry.at)
         elif entry.kind == "opening":
             floor.open_meter(floor.meters[body["meter"]], entry.at)
         elif entry.kind == "heard":
