@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from controller.config import load
 from controller.game_file import GameFile, read_game
 from controller.ledger.place import LedgerError, file_of, ledger_url
 from controller.ledger.reader import Reader
@@ -14,10 +15,13 @@ from controller.slip import Slip
 from controller.slip_escpos import NotPrinted, escpos, send
 from controller.slip_of import printed_of, slip_of
 from controller.slip_pdf import slip_pdf
+from controller.wiring import PrinterPlan, Wiring
 
 
 @click.command()
-@click.option("--ledger", required=True, help="path or URL of the ledger; a daemon may be running on it")
+@click.option("--ledger", default=None, help="path or URL of the ledger; a daemon may be running on it")
+@click.option("--config", type=click.Path(path_type=Path, dir_okay=False), default=None,
+              help="the floor's TOML file: its ledger, and its printers by their ids")
 @click.option("--table", "table", required=True)
 @click.option("--game", required=True, type=click.IntRange(1))
 @click.option("--seat", required=True, type=click.IntRange(1))
@@ -25,15 +29,23 @@ from controller.slip_pdf import slip_pdf
 @click.option("--number", default=None, type=click.IntRange(1), help="default: the award's own")
 @click.option("--copy", default=1, show_default=True, type=click.IntRange(1), help="which print; 2: a reprint")
 @click.option("--pdf", type=click.Path(path_type=Path), default=None, help="write it to this new file")
-@click.option("--printer", type=click.Path(path_type=Path), default=None, help="an ESC/POS printer's device, 80 mm")
+@click.option("--printer", default=None, help="an ESC/POS printer: its id in --config, or without that its device")
 def slip(
-    ledger: str, table: str, game: int, seat: int, spot: str, number: int | None, copy: int, pdf: Path | None,
-    printer: Path | None,
+    ledger: str | None, config: Path | None, table: str, game: int, seat: int, spot: str, number: int | None, copy: int,
+    pdf: Path | None, printer: str | None,
 ) -> None:
-    """Write or print a slip that people have issued on the pages (its number and copy are in the ledger)."""
+    """Write or print a slip that people have issued (its number and copy are in the ledger).
+
+    To issue and print one in one step, with an entry: `meterctl act slip-printed ... printer=ID`.
+    """
     if (pdf is None) == (printer is None):
-        raise click.UsageError("give either --pdf FILE or --printer DEVICE")
-    reader = Reader(file_of(ledger_url(ledger)))
+        raise click.UsageError("give either --pdf FILE or --printer ID")
+    wiring = None if config is None else load(config)[1]
+    url = ledger if ledger is not None or wiring is None else wiring.ledger_url
+    if url is None:
+        raise click.UsageError("name the ledger with --ledger, or the floor's file with --config")
+    at_printer = None if printer is None else _printer(printer, wiring)
+    reader = Reader(file_of(ledger_url(url)))
     plan = plan_of(reader)
     if table not in plan.tables:
         raise click.UsageError(f"--table {table}: the floor has {', '.join(plan.tables)}")
@@ -46,12 +58,28 @@ def slip(
             file.write(slip_pdf(made, at))
         click.echo(f"Wrote {pdf}: slip {made.number}.")
         return
+    if at_printer is not None:
+        _print(made, at_printer)
+
+
+def _printer(printer: str, wiring: Wiring | None) -> PrinterPlan:
+    """The printer of an id that the floor's file has, or of a device."""
+    if wiring is None:
+        return PrinterPlan(printer, printer, Path(printer))
+    found = next((plan for plan in wiring.printers if plan.id == printer), None)
+    if found is None:
+        known = ", ".join(plan.id for plan in wiring.printers) or "none: see [[printer]] in docs/CONFIG.md"
+        raise click.UsageError(f"--printer {printer}: the floor has {known}")
+    return found
+
+
+def _print(made: Slip, printer: PrinterPlan) -> None:
     try:
-        send(Path(str(printer)), escpos(made), time.monotonic)
+        send(printer.path, escpos(made, printer.columns), time.monotonic, baud=printer.baud)
     except NotPrinted as wrong:
         click.echo(str(wrong), err=True)
         sys.exit(2)
-    click.echo(f"Sent slip {made.number} to {printer}. A printer gives no proof: look that it is whole.")
+    click.echo(f"Sent slip {made.number} to {printer.name}. A printer gives no proof: look that it is whole.")
 
 
 def _made(found: GameFile, seat: int, spot: str, number: int | None, copy: int) -> tuple[Slip, int]:
