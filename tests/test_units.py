@@ -63,8 +63,15 @@ def test_serial_ports_stay_usable_under_the_hardening() -> None:
     service = settings("Service")
     allowed = {words.split()[0] for words in service["DeviceAllow"] if words.split()[1] == "rw"}
     assert {"char-ttyS", "char-ttyUSB", "char-ttyACM", "char-pts"} <= allowed
-    assert service["SupplementaryGroups"] == ["dialout"]
+    assert service["SupplementaryGroups"] == ["dialout lp"]
     assert not {"PrivateDevices", "PrivateUsers", "DynamicUser", "RootDirectory"} & set(service)
+
+
+def test_a_usb_printer_is_usable_under_the_hardening() -> None:
+    """`/dev/usb/lp0` is of the kernel's class "usb" (major 180) and belongs to the group lp."""
+    allowed = {words.split()[0] for words in settings("Service")["DeviceAllow"] if words.split()[1] == "rw"}
+    assert "char-usb" in allowed
+    assert re.search(r"^m +meterd lp$", (SYSTEMD / "meterd.sysusers").read_text(), re.M)
 
 
 @pytest.mark.parametrize("driver", ["usbserial", "cdc_acm"])
