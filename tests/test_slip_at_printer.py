@@ -57,6 +57,7 @@ def test_the_page_of_an_award_has_a_button_for_each_printer_of_its_table(tmp_pat
         page = anna.page(GAME)
     assert "Print at Pit 1" in page
     assert "Print at Cage" in page
+    assert "Print as PDF" in page
     assert "Pit 2" not in page
 
 

@@ -348,8 +348,11 @@ def _print_forms(
     """Printing as PDF, and at each printer of the table; only of the last award of a place."""
     if game.award_of(*one.life.place) is not one:
         return None, ()
+    as_pdf = print_form(game, one, person)
+    if as_pdf is not None and printers:
+        as_pdf = as_pdf._replace(button="Print again as PDF" if one.printed else "Print as PDF")
     at_printers = [print_form(game, one, person, printer) for printer in printers]
-    return print_form(game, one, person), tuple(form for form in at_printers if form is not None)
+    return as_pdf, tuple(form for form in at_printers if form is not None)
 
 
 def _due_rows(one: AwardFile) -> list[tuple[str, str, str]]:
