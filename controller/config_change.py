@@ -81,10 +81,23 @@ def _with_old_spots(
     return {**table, "spot": [old.get(spot["id"], spot) for spot in table["spot"]]}
 
 
+def released_by(
+    plan: FloorPlan, activated: Mapping[str, Any], waits: Collection[str]
+) -> tuple[FloorPlan, frozenset[str]]:
+    """The plan in force once only ``waits`` still wait for an activated document, and those of them that do.
+
+    Raises ConfigError where the keys of the others make no sense beside a paytable that waits with them.
+    """
+    new = build(activated)
+    still = frozenset(name for name in waits
+                      if name in plan.meters and name in new.meters and changed_keys(plan, new, name))
+    return build(effective(plan.document, new.document, still)), still
+
+
 def released(
     plan: FloorPlan, activated: Mapping[str, Any], opened: Collection[str]
 ) -> tuple[FloorPlan, frozenset[str]]:
-    """The plan in force once only ``opened`` meters may still wait for an activated document, and those that do."""
+    """``released_by`` as rules version 1 had it: only ``opened`` meters may still wait, and any of them may again."""
     new = build(activated)
     still = waiting_meters(plan, new, opened)
     return build(effective(plan.document, new.document, still)), still
@@ -103,10 +116,18 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 def _differ(place: str, old: Any, new: Any) -> Iterator[str]:
     if old == new:
         return
+    # A section that comes or goes is told key by key: whoever signs sees every rate, seed and prize of it (D2, D5).
+    if old is None and _is_section(new):
+        if "id" in new:
+            yield f"{place}: new"
+        old = type(new)()
+    elif new is None and _is_section(old):
+        yield f"{place}: goes"
+        return
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in dict.fromkeys([*old, *new]):
             yield from _differ(f"{place}, {key}" if place else str(key), old.get(key), new.get(key))
-    elif _named(old) and _named(new):
+    elif _named(old or new) and _named(new or old) and isinstance(old, list) and isinstance(new, list):
         was, now = _by_name(old), _by_name(new)
         for name in dict.fromkeys([*was, *now]):
             yield from _differ(f"{place} {name}", was.get(name), now.get(name))
@@ -114,6 +135,10 @@ def _differ(place: str, old: Any, new: Any) -> Iterator[str]:
             yield f"{place}: in another order"
     else:
         yield f"{place}: {_shown(old)} -> {_shown(new)}"
+
+
+def _is_section(found: Any) -> bool:
+    return isinstance(found, Mapping) or _named(found)
 
 
 def _named(found: Any) -> bool:
@@ -128,6 +153,4 @@ def _by_name(found: list[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
 def _shown(found: Any) -> str:
     if found is None:
         return "not there"
-    if isinstance(found, Mapping):
-        return "new" if found else "empty"
     return ", ".join(str(one) for one in found) if isinstance(found, list) else str(found)

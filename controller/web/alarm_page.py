@@ -4,17 +4,44 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Protocol
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import HTMLResponse
 from jinja2 import Environment as Templates
+from pydantic import BaseModel
 
 from controller.alarms import Alarm, State, alarm_json, worst_first
+from controller.web import models
 from controller.web.alarm_banner import line_of, make_banner
 from controller.web.floor_page import clock_of
 from controller.web.sessions import Signed, fresh_act_id, page_values, signed_in
 from controller.web.source import Source
 
 OVER_MAX = 50
+_NOBODY: dict[int | str, dict[str, Any]] = {401: {"model": models.Problem, "description": "Nobody is signed in."}}
 _Signed = Annotated[Signed, Depends(signed_in)]
+
+
+class AlarmNow(BaseModel):
+    """An alarm; times in UTC microseconds, 0: not yet. ``alarm`` and ``place`` name it in an act."""
+
+    alarm: str
+    place: str
+    where: str
+    title: str
+    what: str
+    remedy: str
+    state: str
+    since: int
+    raised_at: int
+    count: int
+    acknowledged_by: str | None
+    acknowledged_at: int
+    cleared_at: int
+
+
+class AlarmsNow(BaseModel):
+    """The alarms that stand."""
+
+    alarms: list[AlarmNow]
 
 
 class AlarmSource(Source, Protocol):
@@ -26,17 +53,18 @@ class AlarmSource(Source, Protocol):
 
 def alarm_routes(source: AlarmSource, templates: Templates) -> APIRouter:
     """The page of alarms, and the same for programs."""
-    routes = APIRouter(include_in_schema=False)
+    routes = APIRouter()
 
-    @routes.get("/alarms")
+    @routes.get("/alarms", include_in_schema=False)
     async def alarms_page(request: Request, signed: _Signed) -> HTMLResponse:
         values = page_values(request, signed) | _shown(source, signed)
         return HTMLResponse(templates.get_template("alarms.html").render(**values))
 
-    @routes.get("/api/v1/alarms", dependencies=[Depends(signed_in)])
-    async def alarms_json() -> JSONResponse:
+    @routes.get("/api/v1/alarms", dependencies=[Depends(signed_in)], responses=_NOBODY)
+    async def alarms() -> AlarmsNow:
+        """Every alarm that stands, the worst first; nobody may have acknowledged it, or it may not be over."""
         ordered = worst_first(source.alarms())
-        return JSONResponse({"alarms": [alarm_json(alarm) for alarm in ordered if alarm.stands]})
+        return AlarmsNow(alarms=[AlarmNow.model_validate(alarm_json(alarm)) for alarm in ordered if alarm.stands])
 
     return routes
 

@@ -1,10 +1,11 @@
 """The page of the configuration: what is in force, what waits, what is proposed, and every version (D2, D5).
 
-A technician proposes the file that lies on the box; the page shows each difference in words; another department
-activates it with its approval.
+A technician proposes the file that lies on the box; the page shows each difference in words, and its times by the
+floor's clock (D28); another department activates it with its approval.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, NamedTuple, Protocol
 
 from fastapi import APIRouter, Depends, Request, Response
@@ -12,8 +13,10 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment as Templates
 
 from controller.acts import KINDS, ActKind, ActRefused, read_act
+from controller.config_build import build
 from controller.config_change import differences
 from controller.config_reader import ConfigError
+from controller.config_times import dated_paytables, local_time, preview
 from controller.people import person_from
 from controller.versions import Version
 from controller.web.desk_routes import read_form
@@ -43,12 +46,14 @@ class ConfigSource(PeopleSource, Protocol):
 
 
 class Proposal(NamedTuple):
-    """A proposed configuration: its hash, who proposed it and when, and what it would change."""
+    """A proposed configuration: its hash, who proposed it, when and why, what it would change, and its times."""
 
     hash: str
     by: str
+    reason: str
     at: int
     lines: Sequence[str]
+    times: Sequence[str]
     waits: Sequence[str]
     offers: Sequence[tuple[ActKind, Mapping[str, str], str]]
 
@@ -65,11 +70,14 @@ def config_routes(source: ConfigSource, templates: Templates) -> APIRouter:
         values = page_values(request, signed) | {
             "clock": clock_of(snapshot),
             "plan": snapshot.plan,
-            "proposals": [_proposal(source, signed, name, made)
+            "times": preview(snapshot.plan, snapshot.at),
+            "local": partial(local_time, snapshot.plan.timezone),
+            "proposals": [_proposal(source, signed, name, made, await _reason(source, book, made["number"]))
                           for name, made in source.rows(book, "config-proposed").items()],
             "waiting": None if waiting is None else {
                 "meters": waiting["meters"],
-                "lines": differences(snapshot.plan.document, waiting["document"])},
+                "lines": differences(snapshot.plan.document, waiting["document"]),
+                "times": dated_paytables(build(waiting["document"]), snapshot.at)},
             "versions": await source.versions(VERSIONS_MAX),
             "may_propose": signed.person.role in KINDS["config-proposed"].by,
             "act_id": fresh_act_id(),
@@ -98,8 +106,17 @@ def config_routes(source: ConfigSource, templates: Templates) -> APIRouter:
     return pages
 
 
-def _proposal(source: ConfigSource, signed: Signed, name: str, made: Mapping[str, Any]) -> Proposal:
-    person, plan = person_from(made["by"]), source.snapshot().plan
+async def _reason(source: ConfigSource, book: str, number: int) -> str:
+    """Why a configuration was proposed, as its entry has it."""
+    found = await source.log(book, number + 1, 1)
+    return str(found[0]["body"]["fields"].get("reason", "")) if found and found[0]["number"] == number else ""
+
+
+def _proposal(
+    source: ConfigSource, signed: Signed, name: str, made: Mapping[str, Any], reason: str
+) -> Proposal:
+    person, snapshot = person_from(made["by"]), source.snapshot()
+    plan = snapshot.plan
     offers = []
     other = person.department != signed.person.department
     if signed.person.role in KINDS["config-activated"].by and other:
@@ -107,4 +124,5 @@ def _proposal(source: ConfigSource, signed: Signed, name: str, made: Mapping[str
     if signed.person.role in KINDS["config-withdrawn"].by:
         offers.append((KINDS["config-withdrawn"], {"hash": name}, fresh_act_id()))
     lines = differences(plan.document, made["document"])
-    return Proposal(name, person.words(), made["at"], lines, made["waits"], offers)
+    times = preview(build(made["document"]), snapshot.at, plan)
+    return Proposal(name, person.words(), reason, made["at"], lines, times, made["waits"], offers)

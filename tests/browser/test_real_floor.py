@@ -151,7 +151,8 @@ def test_a_configuration_is_proposed_from_the_box_and_activated_by_another_depar
     expect(tess.locator("p.flash-good")).to_be_visible()
     dora = signed_in(chromium, house, "dora")
     dora.goto(house.at("/configuration"))
-    expect(dora.locator("ul.differences")).to_contain_text("sign_from: $500.00 -> $600.00")
+    expect(dora.get_by_role("region", name="Proposed configuration")).to_contain_text("sign_from: $500.00 -> $600.00")
+    expect(dora.locator("main q")).to_have_text("as approved")
     form = dora.locator("form[action='/acts/config-activated']").first
     for field, words in (("authority", "the Board"), ("approval", "2026-117"), ("approved", "2026-11-30")):
         form.locator(f"input[name={field}]").fill(words)
