@@ -46,10 +46,11 @@ class ConfigSource(PeopleSource, Protocol):
 
 
 class Proposal(NamedTuple):
-    """A proposed configuration: its hash, who proposed it and when, what it would change, and its times."""
+    """A proposed configuration: its hash, who proposed it, when and why, what it would change, and its times."""
 
     hash: str
     by: str
+    reason: str
     at: int
     lines: Sequence[str]
     times: Sequence[str]
@@ -71,7 +72,7 @@ def config_routes(source: ConfigSource, templates: Templates) -> APIRouter:
             "plan": snapshot.plan,
             "times": preview(snapshot.plan, snapshot.at),
             "local": partial(local_time, snapshot.plan.timezone),
-            "proposals": [_proposal(source, signed, name, made)
+            "proposals": [_proposal(source, signed, name, made, await _reason(source, book, made["number"]))
                           for name, made in source.rows(book, "config-proposed").items()],
             "waiting": None if waiting is None else {
                 "meters": waiting["meters"],
@@ -105,7 +106,15 @@ def config_routes(source: ConfigSource, templates: Templates) -> APIRouter:
     return pages
 
 
-def _proposal(source: ConfigSource, signed: Signed, name: str, made: Mapping[str, Any]) -> Proposal:
+async def _reason(source: ConfigSource, book: str, number: int) -> str:
+    """Why a configuration was proposed, as its entry has it."""
+    found = await source.log(book, number + 1, 1)
+    return str(found[0]["body"]["fields"].get("reason", "")) if found and found[0]["number"] == number else ""
+
+
+def _proposal(
+    source: ConfigSource, signed: Signed, name: str, made: Mapping[str, Any], reason: str
+) -> Proposal:
     person, snapshot = person_from(made["by"]), source.snapshot()
     plan = snapshot.plan
     offers = []
@@ -116,4 +125,4 @@ def _proposal(source: ConfigSource, signed: Signed, name: str, made: Mapping[str
         offers.append((KINDS["config-withdrawn"], {"hash": name}, fresh_act_id()))
     lines = differences(plan.document, made["document"])
     times = preview(build(made["document"]), snapshot.at, plan)
-    return Proposal(name, person.words(), made["at"], lines, times, made["waits"], offers)
+    return Proposal(name, person.words(), reason, made["at"], lines, times, made["waits"], offers)
