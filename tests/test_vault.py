@@ -1,8 +1,10 @@
 """Secrets beside the ledger: hashed, for the daemon's user alone, of no use without the ledger (CF-06, WE-09)."""
 
 import re
+import sqlite3
 import stat
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from controller import vault as vault_room
 from controller.vault import (
     HASHES_OF_ONE_MAX,
+    KeptAct,
     StoredSession,
     Vault,
     VaultError,
@@ -137,6 +140,39 @@ def test_another_floors_vault_makes_other_halves_and_tokens(vault: Vault, tmp_pa
     other = Vault(tmp_path / "other.db")
     assert other.half("act-1") != vault.half("act-1")
     assert other.token("act-1", "a") != vault.token("act-1", "a")
+
+
+def kept(number: int) -> KeptAct:
+    by = ("anna", "supervisor", "table-games")
+    return KeptAct(0, "signed-in", f"act-{number:04}", by, {"peer": "10.0.0.1"}, number)
+
+
+def test_what_waits_for_the_ledger_is_kept_in_order_over_a_restart_and_forgotten_one_by_one(
+    vault: Vault, path: Path
+) -> None:
+    assert [vault.keep_act(kept(number), 10) for number in (7, 3, 5)] == [True] * 3
+    again, found = Vault(path), []
+    while (one := again.first_kept()) is not None:
+        found.append(one._replace(order=0))
+        again.forget_kept(one.order)
+    assert found == [kept(7), kept(3), kept(5)]
+
+
+def test_no_more_waits_for_the_ledger_than_is_bounded(vault: Vault) -> None:
+    assert [vault.keep_act(kept(number), 2) for number in range(3)] == [True, True, False]
+    first = vault.first_kept()
+    assert first is not None
+    vault.forget_kept(first.order)
+    assert vault.keep_act(kept(9), 2)
+
+
+def test_a_file_of_before_there_was_anything_to_keep_gets_room_for_it(vault: Vault, path: Path) -> None:
+    vault.keep_hash("anna", "hash")
+    with closing(sqlite3.connect(path)) as old:
+        old.execute("DROP TABLE kept")
+    again = Vault(path)
+    assert again.keep_act(kept(1), 1)
+    assert again.hash_of("anna", fingerprint("hash")) == "hash"
 
 
 SECRET_COMPARED = re.compile(
