@@ -5,14 +5,18 @@ version. The old file is kept beside; nothing is written unless the whole replay
 """
 
 import shutil
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from sqlalchemy import Connection, delete, insert
 
+from controller.floor_state import StateRow
 from controller.ledger import schema
 from controller.ledger.place import LedgerError, gather, inspect_file, sync, version_in, writing_engine
 from controller.ledger.verify import replayed_rows
-from controller.ledger.writer import Batch
+
+ROWS_TOGETHER = 1_000
 
 
 def migrate(path: Path) -> tuple[int, Path]:
@@ -36,8 +40,8 @@ def migrate(path: Path) -> tuple[int, Path]:
             for step, change in enumerate(schema.MIGRATIONS[version:], start=version + 1):
                 change(connection)
                 connection.execute(schema.migration.insert().values(version=step))
-            for batch in replayed_rows(connection):
-                _replace(connection, batch)
+            for book, rows in replayed_rows(connection):
+                _replace(connection, book, rows)
             connection.exec_driver_sql(f"PRAGMA user_version = {schema.VERSION}")
     finally:
         engine.dispose()
@@ -45,10 +49,9 @@ def migrate(path: Path) -> tuple[int, Path]:
     return version, kept
 
 
-def _replace(connection: Connection, batch: Batch) -> None:
+def _replace(connection: Connection, book: str, rows: Iterator[StateRow]) -> None:
     """A book's rows but its head, made anew."""
     state = schema.state
-    connection.execute(delete(state).where(state.c.book == batch.book, state.c.kind != "head"))
-    rows = [{"book": batch.book, **row._asdict()} for row in batch.states]
-    if rows:
-        connection.execute(insert(state), rows)
+    connection.execute(delete(state).where(state.c.book == book, state.c.kind != "head"))
+    while together := [{"book": book, **row._asdict()} for row in islice(rows, ROWS_TOGETHER)]:
+        connection.execute(insert(state), together)

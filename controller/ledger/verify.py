@@ -6,8 +6,10 @@ the configuration in force, and compares what comes out (design section 8).
 
 import json
 import sys
+import zlib
 from collections import deque
 from collections.abc import Iterator
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +27,6 @@ from controller.ledger import chain, schema
 from controller.ledger.old_game import old_game
 from controller.ledger.place import LedgerError, inspect_file, reading_engine
 from controller.ledger.reader import tell_act
-from controller.ledger.writer import Batch
 from controller.meter import BrokenInvariant
 from controller.plan import FloorPlan
 from controller.taken import Recalled
@@ -35,7 +36,9 @@ _ROWS = 5_000
 _TAIL = 1_000
 """Entries that a start proves; the rest is proved by ``verify``."""
 _FORGET_EACH = 1_000
-"""Entries between two times that a replay lets go of old digests."""
+"""Entries between two times that a replay lets go of old digests, games and acts."""
+_KEPT = 64
+"""Games and acts that it keeps in memory then, the latest."""
 _ENTRIES = text("SELECT * FROM entry WHERE book = :book AND number >= :since ORDER BY number")
 _POSTINGS = text(
     "SELECT entry, line, meter, account, microcents, balance FROM posting "
@@ -99,9 +102,8 @@ def verify_tail(path: Path) -> None:
         engine.dispose()
 
 
-def replayed_rows(connection: Connection) -> list[Batch]:
-    """The state rows of every book as a replay of all entries ends with them; raises BadEntry where one differs."""
-    made = []
+def replayed_rows(connection: Connection) -> Iterator[tuple[str, Iterator[StateRow]]]:
+    """Book after book, the state rows that a replay of all its entries ends with; raises BadEntry where one differs."""
     for book in _books(connection):
         again = _Replay(book, connection)
         previous = chain.START
@@ -110,8 +112,7 @@ def replayed_rows(connection: Connection) -> list[Batch]:
             if previous != row[12]:
                 raise BadEntry(book, row[1], "its content does not match its hash")
             again.entry(Entry._make([*row[:11], tuple([Posting(*posting) for posting in postings])]))
-        made.append(Batch(book, (), again.rows()))
-    return made
+        yield book, again.rows()
 
 
 def _refuse_foreign(connection: Connection, path: Path) -> None:
@@ -281,6 +282,10 @@ class _Replay:
         self._plans: dict[int, FloorPlan] = {}
         self._floor: Floor | None = None
         self._made: deque[Entry] = deque()
+        self._rows: dict[tuple[str, str], tuple[int, bytes]] = {}
+        """By kind and key: the entry as of which a state row stands, and its compressed body."""
+        self._acts: set[bytes] = set()
+        """Of every act's id a digest: a ledger that has one twice is no good, and the acts themselves are many."""
         self._latest: dict[tuple[str, str], int] = {}
         """By kind and key of a state row: the last entry that surely changed it."""
 
@@ -344,7 +349,22 @@ class _Replay:
         self._made.extend(floor.entries)
         floor.entries.clear()
         if entry.number % _FORGET_EACH == 0:
+            self._put_away(floor)
             floor.forget(floor.number, boots_kept=sys.maxsize)
+
+    def _put_away(self, floor: Floor) -> None:
+        """Keep the rows that have changed, and let go of the games and acts that can be found again by them."""
+        for row in floor.drain()[1]:
+            self._rows[row.kind, row.key] = (row.number, zlib.compress(row.body.encode(), 1))
+        for game in list(floor.games)[:-_KEPT]:
+            del floor.games[game]
+        for act_id in list(floor.acts)[:-_KEPT]:
+            del floor.acts[act_id]
+
+    def _row(self, kind: str, key: str) -> str | None:
+        """The body of a row as it was last put away; None: there is none."""
+        found = self._rows.get((kind, key))
+        return None if found is None else zlib.decompress(found[1]).decode()
 
     def _take(self, floor: Floor, entry: Entry, body: Any) -> None:
         device, boot = str(entry.device), str(entry.boot)
@@ -357,13 +377,18 @@ class _Replay:
     def _act(self, floor: Floor, entry: Entry, body: Any) -> None:
         act_id = str(entry.boot)
         if entry.kind != "act-refused":
+            digest = blake2b(act_id.encode(), digest_size=16).digest()
+            if digest in self._acts:
+                raise ValueError("an entry before it is of the same act")
+            self._acts.add(digest)
             asked = act_from(entry.kind, act_id, body)
             tell_act(floor, asked, lambda _: None, self._game)
         desk.again(floor, entry.kind, act_id, body, entry.at)
 
     def _game(self, table: str, game: int) -> tuple[dict[str, Any], FloorPlan] | None:
-        """A game of which the replay has kept nothing: by its lock-out's entry, before people spoke of it."""
-        made = old_game(self._connection, self._book, table, game)
+        """A game that is not in memory: as it was put away or, before people spoke of it, by its lock-out's entry."""
+        row = self._row("award", f"{table}/{game}")
+        made = json.loads(row)["round"] if row is not None else old_game(self._connection, self._book, table, game)
         return None if made is None else (made, self._plans[made["plan_entry"]])
 
     def _hold(self, floor: Floor, entry: Entry, body: Any) -> None:
@@ -373,22 +398,29 @@ class _Replay:
         else:
             losses.differ(floor, device, boot, body["theirs"], body["ours"], entry.at)
 
-    def rows(self) -> list[StateRow]:
+    def rows(self) -> Iterator[StateRow]:
         """The state rows that the book ends with."""
-        return [] if self._floor is None else self._floor.drain()[1]
+        if self._floor is not None:
+            self._put_away(self._floor)
+        for (kind, key), (number, body) in self._rows.items():
+            yield StateRow(kind, key, number, zlib.decompress(body).decode())
 
     def compare_states(self, connection: Connection) -> None:
         """The kept state of every meter, table, boot and award is what the replay ends with."""
         floor = self._floor
         if floor is None:
             return
-        query = text("SELECT kind, key, body, number FROM state WHERE book = :book AND kind <> 'head'")
-        kept = {(row.kind, row.key): (row.body, row.number) for row in connection.execute(query, {"book": self._book})}
-        made = {(row.kind, row.key): row.body for row in floor.drain()[1]}
-        for kind, key in sorted(kept.keys() | made.keys()):
-            body, number = kept.get((kind, key), (None, 0))
-            if body != made.get((kind, key)):
+        self._put_away(floor)
+        query = text("SELECT kind, key, body, number FROM state WHERE book = :book AND kind <> 'head' "
+                     "ORDER BY kind, key")
+        missing = set(self._rows)
+        stream = connection.execution_options(stream_results=True, yield_per=_ROWS)
+        for kind, key, body, number in stream.execute(query, {"book": self._book}):
+            missing.discard((kind, key))
+            if body != self._row(kind, key):
                 raise BadEntry(self._book, floor.number, f"the kept state of {kind} {key} is not what replay makes")
             if number < self._latest.get((kind, key), 1):
                 raise BadEntry(
                     self._book, self._latest[kind, key], f"the state of {kind} {key} is kept as of entry {number}")
+        for kind, key in sorted(missing):
+            raise BadEntry(self._book, floor.number, f"the kept state of {kind} {key} is not what replay makes")
