@@ -6,6 +6,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import pytest
@@ -41,6 +42,30 @@ def test_a_connection_that_never_ends_its_second_request_is_dropped(
         slow.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
         ends = time.monotonic() + 5
         while server.connections:
+            assert time.monotonic() < ends
+            time.sleep(0.02)
+
+
+def test_one_machine_with_half_sent_requests_does_not_take_every_place(server: Served) -> None:
+    """DI-05: it gets a quarter of them, whatever it sends, and everybody else is answered at once."""
+    half = b"POST /sign-in HTTP/1.1\r\nHost: house\r\nContent-Length: 100\r\n\r\nx"
+    with ExitStack() as held:
+        for _ in range(serve.CONNECTIONS_MAX):
+            line = held.enter_context(socket.create_connection(
+                ("127.0.0.1", server.port), timeout=5, source_address=("127.0.0.2", 0)))
+            with suppress(ConnectionError):  # dropped already
+                line.sendall(half)
+        status, _ = ask(server, "/healthz")
+        assert (status, server.connections <= serve.PEER_MAX + 1) == (200, True)
+
+
+def test_programs_of_the_box_itself_may_have_more_connections(server: Served) -> None:
+    """A proxy on the box speaks for every browser of the house."""
+    with ExitStack() as held:
+        for _ in range(serve.PEER_MAX + 10):
+            held.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=5))
+        ends = time.monotonic() + 5
+        while server.connections < serve.PEER_MAX + 10:
             assert time.monotonic() < ends
             time.sleep(0.02)
 

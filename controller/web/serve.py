@@ -13,6 +13,10 @@ from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 CONNECTIONS_MAX = 256
+PEER_MAX = 64
+"""Connections of one address; more are dropped, so that one machine alone cannot take every place (DI-05)."""
+OF_THE_BOX = ("127.0.0.1", "::1")
+"""Addresses without that bound: a proxy and programs on the box itself speak for many."""
 VANISHED_MS = 10_000
 ASK_S = 10.0
 """A connection that has asked for nothing (more) after this long is dropped."""
@@ -28,6 +32,18 @@ class Connection(H11Protocol):
         peer = transport.get_extra_info("socket")
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, VANISHED_MS)
         self._asks = self.loop.call_later(ASK_S, self._drop_if_silent, None)
+        if self._crowds():
+            transport.abort()
+
+    def _crowds(self) -> bool:
+        """Whether its address has more connections than one may have, this one among them."""
+        alike = [other for other in self.connections if isinstance(other, Connection) and other.peer == self.peer]
+        return self.peer not in OF_THE_BOX and len(alike) > PEER_MAX
+
+    @property
+    def peer(self) -> str:
+        """The address at its other end; empty where there is none."""
+        return self.client[0] if self.client is not None else ""
 
     def on_response_complete(self) -> None:
         """Bound the time to the next request, too: one begun and never ended would keep its place for ever."""
