@@ -5,17 +5,12 @@ Exit codes: 0 done, 1 a check failed, 2 usage, configuration, input or output, 3
 """
 
 import asyncio
-import functools
-import http.client
 import json
 import os
 import signal
 import sys
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
-from collections.abc import Callable
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -26,11 +21,13 @@ import click
 from controller import cli_text, losses
 from controller.apply import apply as apply_file
 from controller.cli_act import act
+from controller.cli_daemon import Where, show, shows
+from controller.cli_desk import alarms, config, signs
 from controller.cli_evidence import check_file, evidence_command
 from controller.cli_game import classify, settle
 from controller.cli_odds import odds
 from controller.cli_odds import simulate as simulate_meter
-from controller.cli_people import token, user
+from controller.cli_people import secret, token, user
 from controller.cli_reports import report
 from controller.cli_signers import signed_by_two
 from controller.cli_slip import slip
@@ -54,9 +51,7 @@ from firmware_bridge.simulator import simulate
 
 VERSION = version("progressive-meter-controller")
 SYSTEM_CONFIG = Path("/etc/meterd/meterd.toml")
-DEFAULT_URL = "http://127.0.0.1:8688"
 _DAYS_MAX = (datetime(9998, 12, 31, tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).days
-_ANSWER_MAX = 64 * 1024 * 1024
 _NUMBER_MAX = (1 << 63) - 1
 """The largest entry number that a ledger can hold."""
 
@@ -147,60 +142,10 @@ def check(config: Path) -> None:
     click.echo(describe(plan, wiring, odds_found))
 
 
-def _asks(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command that shows something its source: a daemon or a ledger. Both speak in known forms only."""
-
-    @functools.wraps(command)
-    def asking(*, ledger: str | None, **options: Any) -> None:
-        try:
-            command(ledger=ledger, **options)
-        except (KeyError, TypeError, ValueError, AttributeError) as wrong:
-            if ledger is None:
-                raise click.UsageError("what answers there is not meterd, or another version of it") from wrong
-            raise LedgerError(f"{ledger}: cannot be read, it may be damaged; run `meterctl verify`") from wrong
-
-    made: Callable[..., None] = asking
-    for option in (
-        click.option("--json", "as_json", is_flag=True, help="the API's JSON, for machines"),
-        click.option("--ledger", default=None, help="read this ledger instead of asking the daemon"),
-        click.option("--url", default=None, help=f"the daemon's pages (default: of --config, or {DEFAULT_URL})"),
-        click.option("--config", type=_FILE, default=None, help="configuration of the daemon to ask"),
-    ):
-        made = option(made)
-    return made
-
-
-def _ask(path: str, url: str | None, config: Path | None) -> Any:
-    """A JSON answer of the running daemon."""
-    base = url
-    if base is None and config is not None:
-        web = _load(config)[1].web
-        if web is None:
-            raise click.UsageError(f"{config} has no [web] section; use --ledger or --url")
-        base = f"http://{web.bind}:{web.port}"
-    whole = f"{base or DEFAULT_URL}/api/v1/{path}"
-    if not whole.startswith(("http://", "https://")):
-        raise click.UsageError(f"--url {base}: write it as http://host:port")
-    try:
-        with urllib.request.urlopen(whole, timeout=10) as answer:
-            return json.loads(answer.read(_ANSWER_MAX))
-    except urllib.error.HTTPError as refused:
-        _fail(2, f"{whole}: {_told(refused)}")
-    except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError) as wrong:
-        raise click.UsageError(f"no daemon answers at {whole} ({wrong}); start it, or use --ledger") from wrong
-
-
-def _told(refused: urllib.error.HTTPError) -> str:
-    """What a daemon that answered, but not with what was asked for, said of it."""
-    try:
-        said = json.loads(refused.read(_ANSWER_MAX))
-        return f"{said['error']}; {said['remedy']}"
-    except (OSError, ValueError, KeyError, TypeError):
-        return f"the answer is {refused.code} {refused.reason}; is it a daemon of this version?"
-
-
-def _print(found: Any, as_json: bool, text: Callable[[Any], str]) -> None:
-    click.echo(json.dumps(found, indent=2) if as_json else text(found))
+def _ask(where: Where, path: str) -> Any:
+    """A JSON answer of the running daemon; somebody need sign in only where the floor page is closed to others."""
+    with where.open(signed=False) as daemon:
+        return daemon.get(path)
 
 
 def _path(ledger: str) -> Path:
@@ -208,70 +153,69 @@ def _path(ledger: str) -> Path:
 
 
 @main.command()
-@_asks
-def meters(config: Path | None, url: str | None, ledger: str | None, as_json: bool) -> None:
+@shows
+def meters(where: Where, ledger: str | None, as_json: bool) -> None:
     """Every meter: amounts, parameters, counters, prize rows, linked tables."""
     if ledger is None:
-        found = _ask("meters", url, config)
+        found = _ask(where, "meters")
     else:
         from controller.web import models  # slow to import, and few commands need it
 
         views = look(_path(ledger), VERSION, clock()).meters.values()
         found = [models.meter(view).model_dump(mode="json") for view in views]
-    _print(found, as_json, cli_text.meters)
+    show(found, as_json, cli_text.meters)
 
 
 @main.command()
-@_asks
-def tables(config: Path | None, url: str | None, ledger: str | None, as_json: bool) -> None:
+@shows
+def tables(where: Where, ledger: str | None, as_json: bool) -> None:
     """Every table: its unit's line, its latest game, and whether it may play."""
     if ledger is None:
-        found = _ask("tables", url, config)
+        found = _ask(where, "tables")
     else:
         from controller.web import models  # slow to import, and few commands need it
 
         views = look(_path(ledger), VERSION, clock()).tables.values()
         found = [models.table(view, None).model_dump(mode="json") for view in views]
-    _print(found, as_json, cli_text.tables)
+    show(found, as_json, cli_text.tables)
 
 
 @main.command()
-@_asks
+@shows
 @click.option("--book", default=None, help="default: the first book of the floor")
 @click.option("--count", default=50, show_default=True, type=click.IntRange(1, 500))
 @click.option("--before", default=None, type=click.IntRange(2, _NUMBER_MAX), help="entries below this number")
 def log(
-    config: Path | None, url: str | None, ledger: str | None, as_json: bool, book: str | None, count: int,
-    before: int | None,
+    where: Where, ledger: str | None, as_json: bool, book: str | None, count: int, before: int | None
 ) -> None:
     """The ledger's entries, newest first."""
     if ledger is None:
         words = {"book": book, "count": count, "before": before}
         asked = urllib.parse.urlencode({key: word for key, word in words.items() if word is not None})
-        found = _ask(f"log?{asked}", url, config)["entries"]
+        found = _ask(where, f"log?{asked}")["entries"]
     else:
         reader = Reader(_path(ledger))
         name = book or plan_of(reader).books[0]
         if name not in (books := reader.heads()):
             raise click.UsageError(f"--book {name}: the ledger has {', '.join(books)}")
         found = [log_entry(entry) for entry in reader.entries(name, before=before, latest=count)]
-    _print(found, as_json, cli_text.log)
+    show(found, as_json, cli_text.log)
 
 
 @main.command()
-@_asks
+@shows
 @click.option("--count", default=50, show_default=True, type=click.IntRange(1, 500))
-def wins(config: Path | None, url: str | None, ledger: str | None, as_json: bool, count: int) -> None:
+def wins(where: Where, ledger: str | None, as_json: bool, count: int) -> None:
     """The latest awards, newest first, each with its state."""
     if ledger is None:
-        found = _ask(f"wins?count={count}", url, config)
+        found = _ask(where, f"wins?count={count}")
     else:
         from controller.web import models
 
         reader = Reader(_path(ledger))
         views = latest_awards(reader, plan_of(reader), count)
         found = [models.award(view).model_dump(mode="json") for view in views]
-    _print(found, as_json, cli_text.wins)
+    show(found, as_json, cli_text.wins)
 
 
 @main.command()
@@ -442,22 +386,23 @@ def _refuse_production(config: Path, target: str) -> None:
         _fail(2, f"{target} belongs to the production floor of {config}: a simulated unit is never let on it")
 
 
-for command in (act, report, slip, user, token):
-    main.add_command(command)
 @main.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option("--port", default=None, type=click.IntRange(1, 65_535), help="of its pages; default: a free one")
 def training(folder: Path, port: int | None) -> None:
-    """Run a training floor in FOLDER until Ctrl-C: simulated tables, its own ledger, people to practise as."""
+    """Run a training floor in FOLDER until Ctrl-C: simulated tables, its own ledger, people to practise as.
+
+    FOLDER is new or empty, or a training floor of before, which goes on; any other folder is left untouched.
+    """
     from controller.demo import free_port, play  # it starts other programs, and no other command needs it
 
     sys.exit(play(folder, port or free_port()))
 
 
-main.add_command(classify)
-main.add_command(settle)
-main.add_command(odds)
-main.add_command(simulate_meter)
+for command in (
+    act, alarms, classify, config, odds, report, secret, settle, signs, simulate_meter, slip, token, user,
+):
+    main.add_command(command)
 main.add_command(evidence_command(clock, f"meterctl {VERSION}"))
 
 if __name__ == "__main__":

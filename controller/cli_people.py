@@ -1,35 +1,32 @@
-"""``meterctl user`` and ``meterctl token``: people made and seen on the box, proposed and enabled through the daemon.
+"""``meterctl user``, ``token`` and ``secret``: people made and seen on the box; everything else through the daemon.
 
-On the box (``add``, ``secret``, ``list --ledger``) the daemon must not be running; two people sit there together. What
-goes through the daemon needs a token that may act (``--token-file``).
+On the box (``user add``, ``user secret``) the daemon must not be running; two people sit there together. Through the
+daemon somebody signs in (``--as``), or gives a token that may act (``--token-file``).
 """
 
-import http.client
 import json
+import os
 import secrets
 import sys
 import time
-import urllib.error
-import urllib.request
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
 from controller.acts import ActRefused
-from controller.cli_text import when
+from controller.cli_daemon import Where, fail, of_daemon
+from controller.cli_text import table, when
 from controller.ledger.place import file_of, ledger_url
 from controller.ledger.reader import Reader
 from controller.listing import log_entry
 from controller.offline import plan_of
 from controller.people import Person, Role
-from controller.people_acts import PEOPLE_KINDS
+from controller.people_acts import PEOPLE_KINDS, SCOPES, TOKEN_DAYS_MAX
 from controller.people_on_box import Newcomer, begin, set_secrets
 from controller.register import Registered, everybody, registered
 from controller.sign_in import secret_fault
 
-DEFAULT_URL = "http://127.0.0.1:8688"
-_ANSWER_MAX = 1_000_000
 _ROLES = click.Choice([role.value for role in Role])
 
 _ledger = click.option("--ledger", required=True, help="path or URL of the ledger; no daemon may run on it")
@@ -45,11 +42,6 @@ def _path(ledger: str) -> Path:
     return file_of(ledger_url(ledger))
 
 
-def _fail(text: str) -> NoReturn:
-    click.echo(text, err=True)
-    sys.exit(2)
-
-
 @click.group()
 def user() -> None:
     """People and their rights: two make the first two, later one proposes and another enables."""
@@ -57,7 +49,7 @@ def user() -> None:
 
 @click.group()
 def token() -> None:
-    """Tokens for scripts: made on the page of people, ended here or there."""
+    """Tokens for scripts: each is of one person, and signs alone."""
 
 
 # ---------------------------------------------------------------------- on the box
@@ -74,23 +66,23 @@ def add(ledger: str, people: tuple[tuple[str, str, str, str], ...], secret_stdin
     if len(people) not in (0, 2):
         raise click.UsageError("--person: give it twice: two people are made together")
     if _rows(path):
-        _fail("There are people already: let one propose and another enable, on the page of people.")
+        fail("There are people already: let one propose and another enable, on the page of people.")
     asked = list(people) or [_ask_person("First"), _ask_person("Second")]
     two = [(_person(one[0], one[2], one[3]), one[1]) for one in asked]
     newcomers = [Newcomer(person, name, _secret(person.id, name, secret_stdin)) for person, name in two]
     try:
         begin(path, "meterctl user add", newcomers, clock())
     except ActRefused as refused:
-        _fail(f"Not done: {refused.what}; {refused.remedy}")
+        fail(f"Not done: {refused.what}; {refused.remedy}")
     names = " and ".join(person.words() for person, _ in two)
     click.echo(f"Made {names}. Start meterd and sign in; others are proposed by one and enabled by another.")
 
 
-@user.command()
+@user.command(name="secret")
 @_ledger
 @click.option("--person", "names", multiple=True, required=True, metavar="ID", help="given twice, of two departments")
 @_stdin
-def secret(ledger: str, names: tuple[str, ...], secret_stdin: bool) -> None:
+def set_two(ledger: str, names: tuple[str, ...], secret_stdin: bool) -> None:
     """Set new secrets of two people who are both here: after a loss of people.db, or when nobody can sign in."""
     if len(set(names)) != 2:
         raise click.UsageError("--person: give it twice: two people of two departments set their secrets together")
@@ -101,7 +93,7 @@ def secret(ledger: str, names: tuple[str, ...], secret_stdin: bool) -> None:
     try:
         set_secrets(path, "meterctl user secret", chosen, clock())
     except ActRefused as refused:
-        _fail(f"Not done: {refused.what}; {refused.remedy}")
+        fail(f"Not done: {refused.what}; {refused.remedy}")
     click.echo(f"New secrets of {names[0]} and {names[1]} are set. Start meterd and sign in.")
 
 
@@ -150,10 +142,10 @@ def _told(one: Registered) -> dict[str, Any]:
             "waiting": one.waiting is not None}
 
 
-def _rows(path: Path) -> dict[str, dict[str, Any]]:
-    """The register as the ledger has it."""
+def _rows(path: Path, kind: str = "person") -> dict[str, dict[str, Any]]:
+    """The register (or its rows of another kind) as the ledger has it."""
     reader = Reader(path)
-    rows = reader.states(plan_of(reader).books[0], "person")
+    rows = reader.states(plan_of(reader).books[0], kind)
     reader.close()
     made = {row.key: json.loads(row.body) for row in rows}
     return {name: body for name, body in made.items() if body is not None}
@@ -162,7 +154,7 @@ def _rows(path: Path) -> dict[str, dict[str, Any]]:
 def _find(rows: dict[str, dict[str, Any]], name: str) -> Registered:
     found = registered(rows, name)
     if found is None:
-        _fail(f"nobody has the sign-in name {name!r}; look at `meterctl user list`")
+        fail(f"nobody has the sign-in name {name!r}; look at `meterctl user list`")
     return found
 
 
@@ -187,78 +179,110 @@ def _secret(person: str, name: str, from_stdin: bool) -> str:
         given = click.prompt(f"Secret of {person}", hide_input=True, confirmation_prompt=True)
     fault = secret_fault(given, person, name)
     if fault:
-        _fail(f"{person}: {fault}; choose another")
+        fail(f"{person}: {fault}; choose another")
     return str(given)
 
 
 # ---------------------------------------------------------------------- through the daemon
 
 
-_url = click.option("--url", default=DEFAULT_URL, show_default=True, help="the daemon's pages")
-_token = click.option("--token-file", type=click.Path(path_type=Path), required=True,
-                      help="a file that holds a token which may act, and nothing else")
-
-
-def _send(url: str, token_file: Path, kind: str, fields: dict[str, str]) -> None:
-    """Ask the daemon for an act in the token's name."""
-    given = token_file.read_text().strip()
-    if not url.startswith(("http://", "https://")) or not given.isascii() or not given.isprintable():
-        raise click.UsageError("--url is http://host:port, and the token is one line of ASCII")
-    asked = urllib.request.Request(
-        f"{url}/api/v1/acts/{kind}", json.dumps({"id": secrets.token_hex(16), "fields": fields}).encode(),
-        {"content-type": "application/json", "authorization": f"Bearer {given}"})
-    try:
-        with urllib.request.urlopen(asked, timeout=20) as answer:
-            click.echo(json.loads(answer.read(_ANSWER_MAX))["words"])
-    except urllib.error.HTTPError as refused:
-        try:
-            said = json.loads(refused.read(_ANSWER_MAX))
-            _fail(f"Not done: {said['error']}; {said['remedy']}")
-        except (ValueError, KeyError, TypeError):
-            _fail(f"Not done: {refused.code} {refused.reason}")
-    except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError, KeyError) as wrong:
-        raise click.UsageError(f"no daemon answers at {url} ({wrong}); start it") from wrong
-
-
 @user.command()
-@_url
-@_token
+@of_daemon
 @click.argument("name")
 @click.option("--full-name", required=True)
 @click.option("--role", type=_ROLES, required=True)
 @click.option("--department", required=True)
-def propose(url: str, token_file: Path, name: str, full_name: str, role: str, department: str) -> None:
+def propose(where: Where, name: str, full_name: str, role: str, department: str) -> None:
     """Propose a person; somebody of another department enables it."""
-    _send(url, token_file, "person-proposed", {"id": name, "name": full_name, "role": role, "department": department})
+    fields = {"id": name, "name": full_name, "role": role, "department": department}
+    _do(where, "person-proposed", fields)
 
 
 @user.command()
-@_url
-@_token
+@of_daemon
 @click.argument("name")
 @click.option("--change", is_flag=True, help="enable a change of rights instead of a new person")
-def enable(url: str, token_file: Path, name: str, change: bool) -> None:
+def enable(where: Where, name: str, change: bool) -> None:
     """Enable what somebody of another department has proposed."""
-    _send(url, token_file, "person-change-enabled" if change else "person-enabled", {"id": name})
+    _do(where, "person-change-enabled" if change else "person-enabled", {"id": name})
 
 
 @user.command()
-@_url
-@_token
+@of_daemon
 @click.argument("name")
 @click.option("--reason", required=True)
-def disable(url: str, token_file: Path, name: str, reason: str) -> None:
+def disable(where: Where, name: str, reason: str) -> None:
     """Take all rights from a person, at once."""
-    _send(url, token_file, "person-disabled", {"id": name, "reason": reason})
+    _do(where, "person-disabled", {"id": name, "reason": reason})
 
 
 @token.command(name="end")
-@_url
-@_token
+@of_daemon
 @click.argument("name")
 @click.option("--reason", required=True)
-def end_token(url: str, token_file: Path, name: str, reason: str) -> None:
+def end_token(where: Where, name: str, reason: str) -> None:
     """End a token."""
-    _send(url, token_file, "token-ended", {"id": name, "reason": reason})
+    _do(where, "token-ended", {"id": name, "reason": reason})
 
 
+def _do(where: Where, kind: str, fields: dict[str, str]) -> None:
+    with where.open() as daemon:
+        click.echo(daemon.act(kind, fields)["words"])
+
+
+@token.command(name="make")
+@of_daemon
+@click.argument("name")
+@click.option("--scope", type=click.Choice(SCOPES), required=True, help="what it may: look, or also act as you")
+@click.option("--days", type=click.IntRange(1, TOKEN_DAYS_MAX), required=True, help="after so many days it ends")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), default=None,
+              help="write it into this new file, readable by you alone, and not to standard output")
+def make_token(where: Where, name: str, scope: str, days: int, out: Path | None) -> None:
+    """Make a token of the one who signs in (--as), for scripts. It is shown this once: nobody can read it again."""
+    if where.signer is None:
+        raise click.UsageError("give --as NAME: a token is of the person who makes it, and no token makes another")
+    if out is not None and (out.exists() or not out.absolute().parent.is_dir()):
+        fail(f"{out}: there is a file already, or no such folder; name a new file, nothing was made")
+    with where.open() as daemon:
+        made = daemon.send("tokens", {"id": secrets.token_hex(16), "name": name, "scope": scope, "days": str(days)})
+    ends = f"Made the token {name}, entry {made['entry']:,}; it ends {when(made['until'])} (UTC)."
+    if out is None:
+        click.echo(made["token"])
+        click.echo(f"{ends} It is not shown again.", err=True)
+        return
+    with os.fdopen(os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(made["token"] + "\n")
+    click.echo(f"{ends} It is in {out}: give it as --token-file.")
+
+
+@token.command(name="list")
+@click.option("--ledger", required=True, help="path or URL of the ledger")
+@click.option("--json", "as_json", is_flag=True, help="for machines")
+def list_tokens(ledger: str, as_json: bool) -> None:
+    """Every token that has not been ended: whose it is, what it may, and until when."""
+    kept = sorted(_rows(_path(ledger), "token").items())
+    if as_json:
+        told = [{"id": name, **{key: row[key] for key in ("person", "scope", "at", "until")}} for name, row in kept]
+        click.echo(json.dumps(told, indent=2))
+    elif not kept:
+        click.echo("No tokens.")
+    else:
+        rows = [(name, row["person"], row["scope"], when(row["at"]), when(row["until"])) for name, row in kept]
+        click.echo(table(("Token", "Of", "It may", "Made (UTC)", "Ends (UTC)"), rows))
+
+
+@click.command()
+@of_daemon
+def secret(where: Where) -> None:
+    """Change one's own secret: the present one (or both halves of a first one, a - between), then the new one.
+
+    Who asks is named by --as. Every session of that person ends. For a forgotten one: docs/ROLES.md.
+    """
+    if where.signer is None or where.token_file is not None:
+        raise click.UsageError("give --as NAME: everybody changes the own secret, and nobody another's")
+    name = where.signer
+    present = where.secret_of(name, "Present secret")
+    new = where.secret_of(name, "New secret", twice=True)
+    with where._replace(signer=None).open(signed=False) as daemon:
+        daemon.send("secret", {"name": name, "secret": present, "new": new})
+    click.echo(f"The secret of {name} is changed; open sessions of that person have ended.")

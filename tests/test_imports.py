@@ -17,6 +17,8 @@ PURE_ROOMS = (
     "controller.evidence_check",
     "controller.award_acts",
     "controller.changes",
+    "controller.config_times",
+    "controller.proposals",
     "controller.waiting_config",
     "controller.corrections",
     "controller.day_acts",
@@ -140,9 +142,9 @@ ONLY_IN = {
     "jinja2": ("controller.web",),
     "uvicorn": ("controller.web",),
     "prometheus_client": ("controller.metrics", "controller.web"),
-    "click": ("controller.cli", "controller.cli_act", "controller.cli_evidence", "controller.cli_game",
-              "controller.cli_odds", "controller.cli_people", "controller.cli_reports",
-              "controller.cli_signers", "controller.cli_slip"),
+    "click": ("controller.cli", "controller.cli_act", "controller.cli_daemon", "controller.cli_desk",
+              "controller.cli_evidence", "controller.cli_game", "controller.cli_odds", "controller.cli_people",
+              "controller.cli_reports", "controller.cli_signers", "controller.cli_slip"),
 }
 """Modules that only these rooms import: a wire, the database, the pages and the command line each have one home."""
 
@@ -150,6 +152,7 @@ CLOCK_READERS = {
     "controller.daemon": "the one room of the daemon that reads a clock (design section 6)",
     "controller.cli_slip": "a program of its own: it waits for a printer no longer than a bound",
     "controller.cli_people": "a program of its own: what two people do on the box is stamped with the present",
+    "controller.cli_desk": "a program of its own: what a proposed configuration makes of the present day",
     "controller.cli": "a program of its own: `apply` without --at and `clear` stamp their entries with the present",
     "controller.demo": "a program of its own: it makes a demo ledger, opened at the present",
 }

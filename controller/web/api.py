@@ -60,6 +60,12 @@ def _floor(api: APIRouter, source: Source) -> None:
             raise missing("table", table, "/api/v1/tables")
         return models.table(view, snapshot.devices.get(view.plan.device))
 
+    @api.get("/signs")
+    async def signs() -> list[models.SignNow]:
+        """Every sign, in the order of the configuration: what it shows now, and whether it was told so."""
+        reached = source.snapshot().signs
+        return [models.sign_now(plan, source.sign_shown(plan.id), reached.get(plan.id)) for plan in source.wiring.signs]
+
     @api.get("/signs/{sign}", responses=_MISSING)
     async def sign(sign: _Id) -> models.Sign:
         """What a sign shows now."""

@@ -9,7 +9,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from controller.web.headers import SecurityHeaders
 from controller.web.sessions import SignIns, here
 
-OPEN = ("/healthz", "/readyz", "/sign-in")
+OPEN = ("/healthz", "/readyz", "/sign-in", "/api/v1/secret")
 OPEN_BELOW = ("/static/", "/sign/", "/events/sign/")
 """Signs hang where the public is, and kiosks do not sign in."""
 

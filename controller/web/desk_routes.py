@@ -248,10 +248,15 @@ def _by_program(desk: APIRouter) -> None:
             did = await _do(sign_ins_of(request), request, signed, kind, act_id, fields, signers)
         except ActRefused as refused:
             problem = {"error": refused.what, "remedy": refused.remedy, "why": refused.why.value}
-            return JSONResponse(problem, _STATUS.get(refused.why, 403))
+            return JSONResponse(problem, status_of(refused.why))
         told = dict(did.acted.told) | ({} if did.printed is None else {"printed": did.printed})
         done = DoneAct(entry=did.acted.entry, told=told, before=did.acted.before, words=did.words)
         return JSONResponse(done.model_dump())
+
+
+def status_of(why: Why) -> int:
+    """The status that a program is answered where an act is refused."""
+    return _STATUS.get(why, 403)
 
 
 def _longest(kind: str) -> int:

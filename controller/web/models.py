@@ -11,7 +11,9 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from controller.money import format_rate, share_of_meter, whole_cents
-from controller.snapshot import AwardView, DeviceView, GameView, MeterView, Note, Snapshot, TableView
+from controller.sign import Shown, to_json
+from controller.snapshot import AwardView, DeviceView, GameView, MeterView, Note, SignHealth, Snapshot, TableView
+from controller.wiring import SignPlan
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -285,6 +287,18 @@ class Sign(BaseModel):
     win: SignWin | None
 
 
+class SignNow(BaseModel):
+    """A sign of the floor: ``told`` is what its line or topic was last told, ``shown`` what it is to show now."""
+
+    id: str
+    kind: str
+    table: str | None
+    reached: bool
+    told: str
+    told_at: str | None
+    shown: Sign | None
+
+
 class Health(BaseModel):
     """One word on the process, and what to do when it is not well."""
 
@@ -415,6 +429,19 @@ def table(view: TableView, device: DeviceView | None) -> Table:
         line=None if device is None else _line(device),
         meters=list(dict.fromkeys(feed.meter for spot in plan.spots for feed in spot.feeds)),
         games=[_game(game) for game in view.games],
+    )
+
+
+def sign_now(plan: SignPlan, shown: Shown | None, health: SignHealth | None) -> SignNow:
+    """The API's form of a sign."""
+    return SignNow(
+        id=plan.id,
+        kind=plan.kind.value,
+        table=plan.table,
+        reached=health is not None and health.up,
+        told="" if health is None else health.told,
+        told_at=utc(health.told_at) if health is not None and health.told_at else None,
+        shown=None if shown is None else Sign.model_validate(to_json(shown)),
     )
 
 

@@ -9,12 +9,13 @@ from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment as Templates
 
-from controller.acts import KINDS, ActKind, ActRefused, read_act
+from controller.acts import KINDS, ActKind, ActRefused
 from controller.people import Role
 from controller.people_acts import SCOPES
 from controller.register import Registered, everybody
-from controller.vault import Vault, digest
+from controller.vault import Vault
 from controller.web.closed_floor import ClosedFloor
+from controller.web.desk_api import desk_api, new_token
 from controller.web.desk_routes import desk_routes, read_form
 from controller.web.floor_page import clock_of
 from controller.web.sessions import (
@@ -51,6 +52,7 @@ def mount_people(app: FastAPI, source: PrintSource, templates: Templates, vault:
     app.state.slip_prints = SlipPrints(source)
     app.router.lifespan_context = partial(_living, sign_ins, source)
     app.include_router(desk_routes(templates))
+    app.include_router(desk_api())
     app.include_router(people_routes(templates))
     if not web.open_floor_page:
         app.add_middleware(ClosedFloor, sign_ins=sign_ins)
@@ -79,12 +81,9 @@ def people_routes(templates: Templates) -> APIRouter:
         form = await read_form(request)
         check_csrf(request, signed, form.get("csrf", ""))
         sign_ins = sign_ins_of(request)
-        name, act_id = form.get("id", ""), form.get("act_id", "")
-        token = sign_ins.vault.token(act_id, name)
-        given = {key: form.get(key, "") for key in ("id", "scope", "days")}
+        name, scope, days = (form.get(key, "") for key in ("id", "scope", "days"))
         try:
-            act = read_act("token-made", act_id, {**given, "print": digest(token)}, signed.person)
-            await sign_ins.source.act(sign_ins.book, act)
+            token, _ = await new_token(sign_ins, signed, form.get("act_id", ""), name, scope, days)
         except ActRefused as refused:
             sign_ins.say(signed, f"No token was made: {refused.what}. Do now: {refused.remedy}.", good=False)
         else:
