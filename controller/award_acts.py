@@ -1,25 +1,29 @@
 """An award is verified, released, paid or refused by people, each step an entry of its own. Pure (R-49, R-57..R-61).
 
-Verifying, releasing and paying are done by different persons; who entered or corrected a wager or a hit of the award
-does none of them. What is handed over beyond or below the award is the house's, never the meter's (R-59).
+Verifying, releasing and paying are done by different persons, releasing by a third role; who entered or corrected a
+wager or a hit of the award, or found why its game's chips differ, does none of them. What is handed over beyond or
+below the award is the house's, never the meter's (R-59).
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from controller import award, rounds
+from controller import award, manual_slips, rounds
 from controller.acts import Act, ActRefused, Why, named, need_third
 from controller.floor import Floor
 from controller.floor_state import Case, Meter, Round
 from controller.game.claim import check_claim
 from controller.game.classify import NotThisGame
-from controller.journal import Posting, check, post
+from controller.journal import CHECKED_RULES, Posting, check, post
 from controller.meter import lay
 from controller.money import MICROCENTS_PER_CENT, format_cents
 from controller.outcome import Outcome
+from controller.people import Role
 from controller.plan import AwardRules
 
-_DONE = "look at the award again: somebody was quicker"
+DONE = "look at the award again: somebody was quicker"
+_ROLES_KEPT = frozenset(("verify", "release"))
+"""Steps that keep the roles of those who signed: who releases is of another role, and so is who pays then."""
 
 
 def game_of(floor: Floor, act: Act) -> Round:
@@ -52,7 +56,7 @@ def case_of(floor: Floor, found: Round, place: tuple[int, str]) -> Case:
         gone = next((one for one in reversed(found.past) if (one["seat"], one["spot"]) == place), None)
         if gone is not None:
             raise ActRefused(Why.ALREADY_DONE, f"the award of seat {place[0]}, game {found.game}, was {gone['state']} "
-                             + last_words(floor, gone["steps"]), _DONE)
+                             + last_words(floor, gone["steps"]), DONE)
         raise ActRefused(Why.NOT_FOUND, f"seat {place[0]} has no award in game {found.game}", "check seat and game")
     return case
 
@@ -71,7 +75,10 @@ def step(floor: Floor, case: Case, act: Act, name: str, at: int, more: Mapping[s
     """Take a step of an award's life; raises ActRefused when its state does not have it (MO-08)."""
     can(floor, case, name)
     case.state = award.STEPS[case.state][name]
-    case.steps.append({"at": at, "by": [person.id for person in act.people()], "step": name} | dict(more or {}))
+    made = {"at": at, "by": [person.id for person in act.people()], "step": name} | dict(more or {})
+    if name in _ROLES_KEPT and floor.rules >= CHECKED_RULES:
+        made["roles"] = [person.role.value for person in act.people()]
+    case.steps.append(made)
 
 
 def can(floor: Floor, case: Case, name: str) -> None:
@@ -80,11 +87,12 @@ def can(floor: Floor, case: Case, name: str) -> None:
         return
     if name == "pay" and case.state == award.PENDING:
         raise ActRefused(Why.NOT_NOW, "the award is not verified", "verify it first, by another person")
-    raise ActRefused(Why.ALREADY_DONE, f"the award is {case.state} {last_words(floor, case.steps)}", _DONE)
+    raise ActRefused(Why.ALREADY_DONE, f"the award is {case.state} {last_words(floor, case.steps)}", DONE)
 
 
-def _independent(case: Case, act: Act, *others: str) -> None:
-    """The person has entered or corrected nothing of the award, and has taken none of the ``others`` steps."""
+def independent(found: Round, case: Case, act: Act, *others: str) -> None:
+    """Raise ActRefused unless who signs has entered, corrected or found nothing of it, nor taken an ``others`` step."""
+    no_finder(found, act)
     for person in act.people():
         if person.id in case.touched:
             raise ActRefused(Why.TOUCHED_IT, f"{person.id} has entered or corrected a wager or hand of this award",
@@ -95,12 +103,72 @@ def _independent(case: Case, act: Act, *others: str) -> None:
                                  "ask another person")
 
 
-def needs_release(rules: AwardRules, found: Round, place: tuple[int, str]) -> str:
+def no_finder(found: Round, act: Act) -> None:
+    """Raise ActRefused where who signs has written a finding of the game: it would be judged by who it clears."""
+    for person in act.people():
+        if person.id in found.finders:
+            raise ActRefused(Why.TOUCHED_IT, f"{person.id} has closed a difference of the count of this game",
+                             "ask another person")
+
+
+def needs_release(floor: Floor, found: Round, place: tuple[int, str]) -> str:
     """Why an award needs the third release, or empty."""
-    if rules.release_from_cents is not None and award.due_cents(found, place) >= rules.release_from_cents:
-        return f"awards from {format_cents(rules.release_from_cents)}"
-    doubted = {0, place[0]} & set(found.doubted)
-    return "the wager of this seat could not be proved" if doubted else ""
+    due = award.due_cents(found, place)
+    return award.release_why(floor.plan.awards, found, place[0], due, floor.rules)
+
+
+def _refuse_dead_end(floor: Floor, found: Round, place: tuple[int, str], act: Act) -> None:
+    """Nothing is verified that nobody could release afterwards: a third role must be left, and another for paying.
+
+    What needs no release now may come to need one while its game is open, or while its chips and wagers differ.
+    """
+    counted = found.state != "open" and found.chips in (None, len(found.wagers))
+    if floor.rules < CHECKED_RULES or (counted and not needs_release(floor, found, place)):
+        return
+    rules, roles = floor.plan.awards, frozenset(person.role for person in act.people())
+    if not rules.releasers(roles):
+        others = frozenset(role for role in rules.verify if rules.releasers(frozenset((role,))))
+        raise ActRefused(Why.NOT_ALLOWED, f"nobody could release what {named(roles)} has verified",
+                         f"ask {named(others)} to verify it" if others else "the roles of [awards] must be changed")
+
+
+def _roles_of(case: Case, name: str) -> frozenset[Role]:
+    """The roles of those who took a step that still counts; none where rules version 1 did not keep them."""
+    return frozenset(Role(role) for taken in award.signed_steps(case) if taken["step"] == name
+                     for role in taken.get("roles", ()))
+
+
+def _third_role(rules: AwardRules, case: Case, act: Act) -> None:
+    """Who releases is of another role than who verified, and leaves another one that pays (R-58, D26)."""
+    verified = _roles_of(case, "verify")
+    if not verified:
+        return
+    releasers = rules.releasers(verified)
+    remedy = f"ask {named(releasers)} to release it" if releasers else "refuse it, and let another role verify it anew"
+    if act.by.role in verified:
+        raise ActRefused(Why.NOT_ALLOWED, f"{named(verified)} has verified it: a third role releases it", remedy)
+    if act.by.role not in releasers:
+        one = named(frozenset((act.by.role,)))
+        raise ActRefused(Why.NOT_ALLOWED, f"nobody of another role could pay what {one} has released", remedy)
+
+
+def _other_role(rules: AwardRules, case: Case, act: Act) -> None:
+    """Who pays a released award is of another role than who released it."""
+    released = _roles_of(case, "release")
+    if case.state == award.RELEASED and act.by.role in released:
+        raise ActRefused(Why.NOT_ALLOWED, f"{named(released)} has released it: another role pays it",
+                         f"ask {named(rules.pay - released)}")
+
+
+def of_old_day(floor: Floor, found: Round, at: int) -> dict[str, str]:
+    """A correction falls in the open day and names the day of its game."""
+    day = floor.plan.gaming_day(found.at)
+    return {} if day == floor.plan.gaming_day(at) else {"of_day": day.isoformat()}
+
+
+def _old_day(floor: Floor, found: Round, at: int) -> dict[str, str]:
+    """``of_old_day`` of an award that stands no more; rules version 1 did not tell it there."""
+    return of_old_day(floor, found, at) if floor.rules >= CHECKED_RULES else {}
 
 
 def _done(found: Round, told: Mapping[str, Any], postings: list[Posting] | None = None) -> Outcome:
@@ -131,7 +199,8 @@ def verify(floor: Floor, act: Act, at: int) -> Outcome:
     found, place = game_of(floor, act), place_of(act)
     case, rules = case_of(floor, found, place), floor.plan.awards
     can(floor, case, "verify")
-    _independent(case, act)
+    independent(found, case, act)
+    _refuse_dead_end(floor, found, place, act)
     told = _about(found, place) | _cards(rules, found, place, act)
     _refuse_other_amount(act, told["due"])
     for meter, _ in _meters_of(floor, found, place):
@@ -171,9 +240,10 @@ def release(floor: Floor, act: Act, at: int) -> Outcome:
     found, place = game_of(floor, act), place_of(act)
     case = case_of(floor, found, place)
     can(floor, case, "release")
-    if not needs_release(floor.plan.awards, found, place):
+    if not needs_release(floor, found, place):
         raise ActRefused(Why.NOT_NOW, "this award needs no release", "pay it")
-    _independent(case, act, "verify")
+    independent(found, case, act, "verify")
+    _third_role(floor.plan.awards, case, act)
     _refuse_other_amount(act, award.due_cents(found, place))
     step(floor, case, act, "release", at)
     floor.touch_round(found)
@@ -186,14 +256,17 @@ def pay(floor: Floor, act: Act, at: int) -> Outcome:
     case, rules, due = case_of(floor, found, place), floor.plan.awards, 0
     can(floor, case, "pay")
     due = award.due_cents(found, place)
-    _independent(case, act, "verify", "release")
-    why = needs_release(rules, found, place)
+    independent(found, case, act, "verify", "release")
+    why = needs_release(floor, found, place)
     if case.state == award.VERIFIED and why:
         raise ActRefused(Why.NOT_NOW, f"not released: {why}", f"ask {named(rules.release)} to release it")
+    _other_role(rules, case, act)
     if _paper_missing(rules, case, due):
         raise ActRefused(Why.NOT_NOW, "the checklist of this award is not complete", "complete it first")
     handed, withheld = act.fields["handed"], _withheld(case)
     net = due - withheld
+    paid = manual_slips.Paid([found.game, *place], place[0], found.hits[place].hit.outcome, net)
+    by_hand = manual_slips.close_by(floor, act, found, paid)
     if handed != net:
         if "reason" not in act.fields:
             raise ActRefused(Why.WRONG_FIELD, f"to be handed over is {format_cents(net)}, not {format_cents(handed)}",
@@ -205,6 +278,8 @@ def pay(floor: Floor, act: Act, at: int) -> Outcome:
         postings += post(meter, (("pending", -microcents), ("paid", microcents)))
         floor.touch_meters(meter.plan.id)
     told = _about(found, place) | {"difference": handed - net, "handed": handed, "how": act.fields["how"]}
+    told |= by_hand
+    manual_slips.note_closed(floor, by_hand, paid)
     if withheld:
         told["withheld"] = withheld
     waited = award.waiting(found)
@@ -286,7 +361,8 @@ def take_away(floor: Floor, act: Act, found: Round, place: tuple[int, str], name
     done = rounds.restand(floor.meters, found, (), (place,), at)
     floor.touch_meters(*done.touched)
     floor.touch_round(found, waited)
-    return _done(found, told | dict(done.answer) | settled_of(done), list(done.postings))
+    told |= dict(done.answer) | settled_of(done) | _old_day(floor, found, at)
+    return _done(found, told, list(done.postings))
 
 
 def set_aside(found: Round, place: tuple[int, str]) -> None:
@@ -318,62 +394,25 @@ def in_error(floor: Floor, act: Act, at: int) -> Outcome:
         meter.taken_by("")
         floor.touch_meters(meter.plan.id)
     step(floor, case, act, "find-in-error", at, {"reason": act.fields["reason"]})
+    told = _about(found, place) | _old_day(floor, found, at)
+    if floor.rules >= CHECKED_RULES:
+        told |= _cancel_envy(floor, found, place)
     floor.touch_round(found)
-    return _done(found, _about(found, place), postings)
+    return _done(found, told, postings)
 
 
-def _envy_line(floor: Floor, act: Act, found: Round) -> tuple[tuple[int, str, int], int]:
-    """The line of envy that an act speaks of, and its cents."""
-    seat, spot = place_of(act)
-    standing = found.hits.get((seat, spot))
-    due = {} if standing is None else rounds.envy_of(found, standing.hit)
-    to = act.fields["to"]
-    if to not in due:
-        raise ActRefused(Why.NOT_FOUND, f"seat {to} is due no envy for the hand of seat {seat}", "check the seats")
-    case = found.cases.get((seat, spot))
-    if case is not None and case.state == award.PENDING:
-        raise ActRefused(Why.NOT_NOW, "the hand is not verified", "verify the hand first")
-    if case is not None and case.state == award.IN_ERROR:
-        raise ActRefused(Why.NOT_NOW, "the hand was found paid in error", "no envy is due for it")
-    why = "" if case is None else needs_release(floor.plan.awards, found, (seat, spot))
-    if case is not None and case.state == award.VERIFIED and why:
-        raise ActRefused(Why.NOT_NOW, f"the hand is not released: {why}", "let it be released first")
-    if case is not None and case.state == award.TRAY:
-        raise ActRefused(Why.ALREADY_DONE, "the dealer has paid it with the hand", _DONE)
-    return (seat, spot, to), due[to]
-
-
-def pay_envy(floor: Floor, act: Act, _at: int) -> Outcome:
-    """One seat's envy for one hand has been handed over; the house's money, never a meter's."""
-    found = game_of(floor, act)
-    line, cents = _envy_line(floor, act, found)
-    if found.lines.get(line) == "paid":
-        raise ActRefused(Why.ALREADY_DONE, f"the envy of seat {line[2]} is paid", _DONE)
-    case = found.cases.get(line[:2])
-    if case is not None:
-        _independent(case, act, "verify")
-    else:
-        need_third(act, "nobody verifies the hand of a seat without a wager")
-    if case is None and not {person.id for person in act.people()}.isdisjoint(found.hands.get(line[:2], ())):
-        raise ActRefused(Why.TOUCHED_IT, "one of the two has entered or corrected this hand",
-                         "ask another person")
-    found.lines[line] = "paid"
-    floor.touch_round(found)
-    return _done(found, {"cents": cents, "how": act.fields["how"]})
-
-
-def leave_envy(floor: Floor, act: Act, _at: int) -> Outcome:
-    """Nobody claimed it: it stays a liability, and may still be paid."""
-    found = game_of(floor, act)
-    line, cents = _envy_line(floor, act, found)
-    if line in found.lines:
-        raise ActRefused(Why.ALREADY_DONE, f"the envy of seat {line[2]} is {found.lines[line]}", _DONE)
-    found.lines[line] = "unclaimed"
-    floor.touch_round(found)
-    return _done(found, {"cents": cents})
+def _cancel_envy(floor: Floor, found: Round, place: tuple[int, str]) -> dict[str, Any]:
+    """No envy is due for a hand that was paid in error: what is not paid never will be, and nobody owes it."""
+    hit = found.hits[place].hit
+    cancelled = {to: cents for to, cents in rounds.envy_of(found, hit).items()
+                 if found.lines.get((*place, to)) != award.PAID}
+    for to in cancelled:
+        found.lines[*place, to] = award.CANCELLED
+    floor.touch_meters(rounds.uncount_envy(floor.meters, found, hit, sum(cancelled.values())))
+    return {"cancelled": [[to, cents] for to, cents in cancelled.items()]} if cancelled else {}
 
 
 RULES = {
     "award-verified": verify, "award-released": release, "award-paid": pay, "award-refused": refuse,
-    "paid-in-error": in_error, "paper-done": paper, "envy-paid": pay_envy, "envy-unclaimed": leave_envy,
+    "paid-in-error": in_error, "paper-done": paper,
 }

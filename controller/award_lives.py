@@ -6,10 +6,10 @@ a page and a slip show what a stranger can check (R-57, MO-10). Nothing here is 
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from controller import award, rounds
+from controller import award
 from controller.floor_state import Round
 from controller.journal import Entry
 from controller.meter import Amounts, settle
@@ -17,7 +17,6 @@ from controller.money import MICROCENTS_PER_CENT, PPM
 from controller.people import Person, person_from
 from controller.plan import MeterPlan, Order, TiePolicy
 from controller.slip import MeterWorking
-from firmware_bridge.messages import Hit
 
 STEP_OF: Mapping[str, str] = {
     "award-verified": "verify", "award-released": "release", "award-paid": "pay", "award-refused": "refuse",
@@ -88,7 +87,6 @@ class Lives:
         self._round, self._meters = found, meters
         self._standing: dict[Place, Life] = {}
         self._house: dict[str, int] = {}
-        self._doubted: list[int] = []
         self.past: list[Life] = []
         self.envy: dict[tuple[int, str, int], ActDone] = {}
         """The last act about each envy amount: hand's seat and spot, and the seat that is due it."""
@@ -108,9 +106,7 @@ class Lives:
 
     def _take(self, entry: Entry, body: Mapping[str, Any]) -> None:
         act = act_of(entry, body)
-        if act is not None and act.kind == "count-closed":
-            self._doubted.append(act.fields.get("seat", 0))
-        elif act is not None and "seat" in act.fields:
+        if act is not None and "seat" in act.fields and act.kind != "count-closed":
             self._act(act)
         told = body if act is None else act.told
         if "awards" in told:
@@ -120,40 +116,34 @@ class Lives:
         place = (act.fields["seat"], act.fields.get("spot", ""))
         if act.kind in ("envy-paid", "envy-unclaimed"):
             self.envy[*place, act.fields["to"]] = act
-        if act.kind not in STEP_OF:
-            return
         life = self._standing.get(place) or next((one for one in reversed(self.past) if one.place == place), None)
-        if act.kind in _ENDS:  # what another hand of the same seat earns the others is dealt with anew
+        if act.kind in _ENDS or _instead(act):  # what another hand of the same seat earns the others is dealt with anew
             lines = {line[2]: self.envy.pop(line) for line in list(self.envy) if line[:2] == place}
             if life is not None and not life.gone:
                 life.envy = lines
-        if life is not None:
+        if life is not None and act.kind in STEP_OF:
             life.acts.append(act)
             life.state = award.STEPS[life.state].get(STEP_OF[act.kind], life.state)
 
     def _stand(self, entry: Entry, act: ActDone | None, told: Mapping[str, Any]) -> None:
         now = {(one["seat"], one["spot"]): one for one in told["awards"]}
         for place, life in list(self._standing.items()):
-            if place not in now or now[place]["outcome"] != life.outcome:
+            true_hand = act is not None and _instead(act) and place == (act.fields["seat"], act.fields["spot"])
+            if place not in now or now[place]["outcome"] != life.outcome or true_hand:
                 life.gone = entry.number
                 self.past.append(self._standing.pop(place))
         new = [place for place in now if place not in self._standing]
+        tray = told.get("tray", ())
         for place in new:
-            self._standing[place] = self._begun(entry, act, now[place])
+            state = award.TRAY if list(place) in tray else award.PENDING
+            people = () if act is None else act.people
+            self._standing[place] = Life(*place, now[place]["outcome"], entry.number, entry.at, state, people)
         for place, one in now.items():
             life = self._standing[place]
             life.parts, life.fixed_cents, life.returned_cents = one["meters"], one["fixed"], one["returned"]
         for meter, settled in told.get("settled", {}).items():
             claimed = new if settled["apart"] else list(now)
             self._work(self._meters[meter], settled, [self._standing[place] for place in claimed])
-
-    def _begun(self, entry: Entry, act: ActDone | None, one: Mapping[str, Any]) -> Life:
-        hit = Hit(one["seat"], one["spot"], one["outcome"])
-        people = () if act is None else act.people
-        touched = [*[person.id for person in people], *self._round.hands.get((hit.seat, hit.spot), ())]
-        then = replace(self._round, doubted=list(self._doubted))
-        case = award.open_case(then, hit, rounds.envy_of(then, hit), touched, entry.at)
-        return Life(hit.seat, hit.spot, hit.outcome, entry.number, entry.at, case.state, people)
 
     def _work(self, meter: MeterPlan, settled: Mapping[str, Any], lives: Sequence[Life]) -> None:
         """The working of each hand that one settlement of a meter paid."""
@@ -177,6 +167,11 @@ class Lives:
         spot = self._round.plan.spot[life.spot]
         return next(((part, share) for part, share in spot.prizes[life.outcome].shares
                      if spot.meter_of[part] == meter), None)
+
+
+def _instead(act: ActDone) -> bool:
+    """Whether a hand was added in the place of one that was paid in error."""
+    return bool(act.told.get("instead"))
 
 
 def act_of(entry: Entry, body: Mapping[str, Any]) -> ActDone | None:

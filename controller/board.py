@@ -5,13 +5,13 @@ it can be ahead of the ledger (I4, DI-07).
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from controller.alarm_board import AlarmBoard
-from controller.award import OPEN
+from controller.award import CHANGED, OPEN
 from controller.floor import STATE_KINDS
 from controller.floor_state import StateRow, Table, meter_from
 from controller.journal import Entry
@@ -220,10 +220,22 @@ def award_views(
         shares = tuple([(meter_of.get(part, part), cents) for part, cents in one["meters"].items()])
         awards.append(AwardView(
             plan.id, game, one["seat"], one["spot"], one["outcome"], label, shares, one["fixed"], one["returned"],
-            made["entry"], one["at"], one["state"], tuple([(step["step"], step["at"], tuple(step["by"]))
-                                                           for step in one["steps"]])))
+            made["entry"], one["at"], one["state"],
+            tuple([(step["step"], step["at"], tuple(step["by"])) for step in one["steps"]]),
+            tuple(made.get("round", {}).get("since", {}).get("finders", ())), step_roles(one["steps"])))
     envy = tuple([EnvyView(plan.id, game, one["seat"], one["cents"]) for one in made["envy"]])
     return tuple(awards), envy
+
+
+def step_roles(steps: Sequence[Mapping[str, Any]]) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """By step that still counts: the roles of those who took it, where it keeps them (``AwardView.roles``)."""
+    roles: dict[str, tuple[str, ...]] = {}
+    for step in steps:
+        if step["step"] == CHANGED:
+            roles.clear()
+        elif "roles" in step:
+            roles[step["step"]] = tuple(step["roles"])
+    return tuple(roles.items())
 
 
 def loss_words(loss: Mapping[str, Any] | None) -> str:

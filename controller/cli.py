@@ -32,7 +32,7 @@ from controller.cli_reports import report
 from controller.cli_signers import signed_by_two
 from controller.cli_slip import slip
 from controller.config import ConfigError, load
-from controller.config_remarks import floor_odds, refuse_too_rare
+from controller.config_remarks import floor_odds, refuse_too_rare, refuse_unreleasable
 from controller.describe import describe
 from controller.floor import Floor
 from controller.ledger.backup import backup as backup_ledger
@@ -139,6 +139,7 @@ def check(config: Path) -> None:
     plan, wiring = _load(config)
     odds_found = floor_odds(plan)
     refuse_too_rare(plan, odds_found)
+    refuse_unreleasable(plan)
     click.echo(describe(plan, wiring, odds_found))
 
 

@@ -14,7 +14,8 @@ from controller.game.odds_remarks import limit_remark, paytable_remarks, too_rar
 from controller.game.this_game import require_this_game
 from controller.money import MICROCENTS_PER_CENT, PPM, format_cents, format_microcents, format_rate
 from controller.paytable import MeterPart, Paytable
-from controller.plan import FloorPlan, MeterPlan
+from controller.people import Role
+from controller.plan import AwardRules, FloorPlan, MeterPlan
 from controller.wiring import SignPlan, Wiring
 
 ENVY_WAGER_CENTS = 500
@@ -80,11 +81,29 @@ def refuse_too_rare(plan: FloorPlan, odds: FloorOdds) -> None:
         raise problems.error()
 
 
+def refuse_unreleasable(plan: FloorPlan) -> None:
+    """Raises ConfigError where no award could ever be released: the roles of [awards] leave no third one (R-58)."""
+    rules, problems = plan.awards, Problems()
+    if not any(rules.releasers(frozenset((role,))) for role in rules.verify):
+        problems.add("the configuration", "[awards] release", "nobody could ever release an award: who releases is of "
+                     "another role than who verifies and who pays", "name a role that neither verifies nor pays alone")
+        raise problems.error()
+
+
+def _awards_remarks(rules: AwardRules) -> Iterator[str]:
+    """Where one of the roles that verify leaves nobody to release."""
+    for role in Role:
+        if role in rules.verify and not rules.releasers(frozenset((role,))):
+            yield (f"[awards]: an award that needs a release is not verified by a {role.value}: nobody of another role "
+                   "could release it, or pay it then (R-58).")
+
+
 def remarks(plan: FloorPlan, wiring: Wiring, odds: FloorOdds = NOT_COMPUTED) -> list[str]:
     """One sentence for each thing that an operator may not have meant, in the order of the file."""
     return [
         *(line for meter in plan.meters.values() for line in _meter_remarks(plan, meter)),
         *(line for meter in plan.meters.values() for line in _limit_remarks(meter, odds)),
+        *_awards_remarks(plan.awards),
         *_table_remarks(plan, wiring),
         *(line for paytable in paytables_of(plan).values() for line in _paytable_remarks(paytable)),
         *(line for paytable in paytables_of(plan).values() for line in _odds_remarks(paytable, odds)),

@@ -8,7 +8,17 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from controller import alarm_acts, award_acts, config_acts, corrections, day_acts, meter_acts, slip_acts, table_acts
+from controller import (
+    alarm_acts,
+    award_acts,
+    config_acts,
+    corrections,
+    day_acts,
+    envy_acts,
+    meter_acts,
+    slip_acts,
+    table_acts,
+)
 from controller.acts import KINDS, Act, Acted, ActRefused, Why, act_body, act_from, check_people
 from controller.floor import Floor
 from controller.floor_state import canonical
@@ -22,7 +32,7 @@ Rule = Callable[[Floor, Act, int], Outcome]
 
 RULES: dict[str, Rule] = {
     **PEOPLE_RULES, **alarm_acts.ALARM_RULES,
-    **award_acts.RULES, **corrections.RULES, **slip_acts.RULES, **table_acts.RULES,
+    **award_acts.RULES, **envy_acts.RULES, **corrections.RULES, **slip_acts.RULES, **table_acts.RULES,
     **meter_acts.RULES, **config_acts.RULES, **day_acts.RULES,
 }
 """By kind of act: its rules."""
@@ -48,8 +58,9 @@ def names_game(act: Act) -> Named | None:
 
 def check(floor: Floor, asked: Act) -> None:
     """Raise ActRefused unless the right people signed, by the table of acts and the floor's configuration."""
-    kind = KINDS[asked.kind]
-    check_people(asked, kind._replace(by=floor.plan.awards.by(asked.kind) or kind.by))
+    kind, awards = KINDS[asked.kind], floor.plan.awards
+    third = kind.third | awards.release if asked.kind == "envy-paid" else kind.third
+    check_people(asked, kind._replace(by=awards.by(asked.kind) or kind.by, third=third))
 
 
 def act(floor: Floor, asked: Act, at: int) -> Acted:

@@ -33,17 +33,7 @@ from controller.refusal import Refusal
 from controller.rounds import Done
 from controller.taken import Asked, Recalled, Taken
 from controller.waiting_config import follow_resets
-from firmware_bridge.messages import (
-    Close,
-    Count,
-    Hits,
-    Lock,
-    Malformed,
-    Notice,
-    Numbered,
-    Void,
-    content,
-)
+from firmware_bridge.messages import Close, Count, Hits, Lock, Malformed, Notice, Numbered, Void, content
 
 HELD_MAX = 64
 SAID_KEPT = 64
@@ -72,6 +62,8 @@ class Floor:
         self.book = book
         self.plan_entry = 0
         self.number = 0
+        self.rules = RULES_VERSION
+        """The version of the rules by which entries are made: the newest, but where old ones are replayed."""
         self.stopped = ""
         self.awards_pending = 0
         self.meters: dict[str, Meter] = {}
@@ -326,7 +318,7 @@ class Floor:
             self.number += 1
             entry = Entry(
                 self.book, self.number, at, _KIND[type(message)], table.plan.id, done.game, message.device,
-                message.boot, message.seq, RULES_VERSION, body, tuple(done.postings))
+                message.boot, message.seq, self.rules, body, tuple(done.postings))
             self.entries.append(entry)
             taken = self._posted(message, entry, done)
         if type(message) is Lock:
@@ -369,7 +361,7 @@ class Floor:
         if isinstance(message, Void):
             return rounds.void(self.meters, table, open_round)
         before = award.waiting(open_round)
-        done = rounds.hits(self.meters, open_round, message, at)
+        done = rounds.hits(self.meters, open_round, message, at, self.rules)
         if not isinstance(done, Refusal):
             self.touch_round(open_round, before)
         return done
@@ -407,7 +399,7 @@ class Floor:
         self.number += 1
         text = body if isinstance(body, str) else canonical(body)
         entry = Entry(
-            self.book, self.number, at, kind, table, game, device, boot, seq, RULES_VERSION, text, tuple(postings))
+            self.book, self.number, at, kind, table, game, device, boot, seq, self.rules, text, tuple(postings))
         self.entries.append(entry)
         return entry
 

@@ -148,7 +148,13 @@ class Round:
     entries: list[int] = field(default_factory=list)
     """The entries of its hits and of all that people did about it."""
     past: list[dict[str, Any]] = field(default_factory=list)
-    """Awards that were refused or withdrawn, as they stood."""
+    """Awards that were refused, withdrawn, or paid in error and followed by the true hand, as they stood."""
+    explained: int | None = None
+    """The difference of the chip count, chips beyond wagers, that people's latest finding is about."""
+    finders: list[str] = field(default_factory=list)
+    """Who wrote a finding: they verify, release and pay nothing of the game."""
+    wagered: dict[tuple[int, str], list[str]] = field(default_factory=dict)
+    """By place: who added or removed a wager there."""
 
     @property
     def key(self) -> str:
@@ -163,7 +169,26 @@ class Round:
     @property
     def paid(self) -> bool:
         """Whether people have paid an award of it: later hits are settled apart (design section 4)."""
-        return any(case.state in ("paid", "paid-in-error") for case in self.cases.values())
+        states = (*(case.state for case in self.cases.values()), *(one["state"] for one in self.past))
+        return not _PAID.isdisjoint(states)
+
+    @property
+    def unexplained(self) -> bool:
+        """Whether the latest chip count differs from the wagers, and nobody has found why."""
+        return unexplained(self.chips, len(self.wagers), self.explained, bool(self.doubted))
+
+
+_PAID = frozenset(("paid", "paid-in-error"))
+
+
+def unexplained(chips: int | None, wagers: int, explained: int | None, found: bool) -> bool:
+    """Whether chips counted (None: nobody did) and accepted wagers differ otherwise than people have ``explained``.
+
+    ``found``: there is a finding; one of rules version 1 does not say of which difference.
+    """
+    if chips is None or chips == wagers:
+        return False
+    return not found if explained is None else chips - wagers != explained
 
 
 @dataclass(slots=True)
@@ -286,7 +311,19 @@ def round_row(found: Round) -> dict[str, Any]:
             "state": found.state,
             "took": found.took,
             "was_hit": found.was_hit,
-        }
+        } | _seldom(found)
+    return made
+
+
+def _seldom(found: Round) -> dict[str, Any]:
+    """What only rounds have whose count or wagers people have dealt with, since rules version 2."""
+    made: dict[str, Any] = {}
+    if found.explained is not None:
+        made["explained"] = found.explained
+    if found.finders:
+        made["finders"] = found.finders
+    if found.wagered:
+        made["wagered"] = [[*place, people] for place, people in found.wagered.items()]
     return made
 
 
@@ -316,6 +353,9 @@ def round_from(made: dict[str, Any], plan: TablePlan) -> Round:
         since.get("owed", 0),
         list(since.get("entries", ())),
         list(since.get("past", ())),
+        since.get("explained"),
+        list(since.get("finders", ())),
+        {(seat, spot): people for seat, spot, people in since.get("wagered", ())},
     )
 
 

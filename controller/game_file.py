@@ -19,7 +19,7 @@ from controller.journal import Entry
 from controller.ledger.entry_hashes import hashes
 from controller.ledger.reader import Reader
 from controller.money import format_cents
-from controller.people import Person
+from controller.people import Person, Role
 from controller.plan import AwardRules, EnvyHand, FloorPlan, TablePlan
 from controller.slip import LitSeat
 from firmware_bridge.messages import Hit
@@ -42,6 +42,11 @@ _INDEPENDENT: Mapping[str, tuple[str, ...]] = {
 """Acts of one who has not entered or corrected the hand; and the other acts that this one may not have signed."""
 
 
+_OTHER_ROLE: Mapping[str, str] = {"award-released": "award-verified", "award-paid": "award-released"}
+"""By act: the one before it that another role must have done."""
+_ROLE_DID = {"award-verified": "verified", "award-released": "released"}
+
+
 class Printed(NamedTuple):
     """One print of a slip: its number and copy (1: the first), the entry that issued it and that entry's hash."""
 
@@ -52,13 +57,17 @@ class Printed(NamedTuple):
 
 
 class EnvyDue(NamedTuple):
-    """Envy that one hand earns one seat, in cents. ``state``: pending, paid, unclaimed, paid-by-dealer."""
+    """Envy that one hand earns one seat, in cents. ``state``: pending, paid, unclaimed, paid-by-dealer, cancelled."""
 
     to: int
     cents: int
     state: str
     act: ActDone | None
     """What people did about it last."""
+    second: str = ""
+    """Why a second person of a role that releases must sign for it, or empty."""
+    barred: tuple[str, ...] = ()
+    """Who entered or corrected the wager of the seat that is due it: they do not pay it."""
 
 
 class Told(NamedTuple):
@@ -89,6 +98,8 @@ class AwardFile:
     """The acts that are possible now, the next step first; printing is always."""
     touched: tuple[str, ...]
     """Who entered or corrected the hand or its wager: they verify, release and pay nothing of it."""
+    finders: tuple[str, ...] = ()
+    """Who closed a difference of the count of its game: they do none of it either."""
 
     @property
     def anchor(self) -> str:
@@ -100,15 +111,25 @@ class AwardFile:
         """The seven cards as they were verified, or empty."""
         return next((str(act.fields["cards"]) for act in reversed(self.life.acts) if "cards" in act.fields), "")
 
-    def why_not(self, kind: str, person: str) -> str:
-        """Why a person may not sign an act of this award whatever the role, in the floor's words, or empty."""
+    def why_not(self, kind: str, person: str, role: Role | None = None) -> str:
+        """Why a person, or one of that ``role``, may not sign an act of this award, in the floor's words, or empty."""
         if kind not in _INDEPENDENT:
             return ""
         if person in self.touched:
             return f"{person} has entered or corrected this hand or its wager"
+        if person in self.finders:
+            return f"{person} has closed a difference of the count of this game"
         others = _INDEPENDENT[kind]
         signed = [act for act in self.life.acts if act.kind in others and person in [one.id for one in act.people]]
-        return f"{person} has signed another step: {KINDS[signed[0].kind].title}" if signed else ""
+        if signed:
+            return f"{person} has signed another step: {KINDS[signed[0].kind].title}"
+        before = _OTHER_ROLE.get(kind, "")
+        roles = {one.role for act in self._latest(before) for one in act.people}
+        return f"a {role.value.replace('-', ' ')} has {_ROLE_DID[before]} it" if role in roles and role else ""
+
+    def _latest(self, kind: str) -> list[ActDone]:
+        """The latest act of a kind, if it was done: an award whose amount has changed was verified anew."""
+        return [act for act in self.life.acts if act.kind == kind][-1:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,26 +182,37 @@ class GameFile:
         """The last gaming day on which the game may still be put right."""
         return self.floor.gaming_day(self.round.at) + timedelta(days=self.floor.awards.late_hit_days)
 
+    def wagers_open(self, at: int) -> bool:
+        """Whether wagers may still be corrected; which of them, the rules of the act decide."""
+        found = self.round
+        over = found.chips is None and found.state == "closed" and (
+            self.floor.gaming_day(at) != self.floor.gaming_day(found.at))
+        return not (found.hits or found.was_hit or found.agreed or over)
+
     def corrections(self, at: int) -> tuple[str, ...]:
         """The acts that put the whole game right and are possible now; each names its seat."""
         late = self.round.state == "closed" and self.floor.gaming_day(at) > self.last_day()
         if self.round.state == "void" or late:
             return ()
-        return tuple(self._corrections())
+        return tuple(self._corrections(at))
 
-    def _corrections(self) -> Iterator[str]:
-        if self.difference and not self.round.doubted:
+    def _corrections(self, at: int) -> Iterator[str]:
+        if self.round.unexplained:
             yield "count-closed"
         if self.open_places():
             yield "hit-added"
-        if not self.round.hits and not self.round.was_hit and not self.round.agreed:
-            yield "wager-added"
-            if self.round.wagers:
+        counted = self.round.chips is not None
+        if self.wagers_open(at):
+            if not counted or self.difference > 0:
+                yield "wager-added"
+            if self.round.wagers and (not counted or self.difference < 0):
                 yield "wager-removed"
 
     def open_places(self) -> tuple[Place, ...]:
-        """The seats and spots at which a hand may still be added."""
-        plan, hits = self.round.plan, self.round.hits
+        """The seats and spots at which a hand may still be added: also where one was paid in error."""
+        plan = self.round.plan
+        hits = [place for place in self.round.hits
+                if place not in self.round.cases or self.round.cases[place].state != award.IN_ERROR]
         places = [(seat, spot.id) for seat in range(1, plan.seats + 1) for spot in plan.spots]
         return tuple(place for place in places if place not in hits and (
             place in self.round.wagers or plan.envy_hand is EnvyHand.ANY_PLAYER))
@@ -213,7 +245,7 @@ def file_of(
     lives = Lives(found, locked.meters, entries)
     envy_only = tuple([
         (hit.seat, hit.spot, label_of(found.plan, hit.spot, hit.outcome),
-         _envy(found, hit, lives.envy_of((hit.seat, hit.spot))))
+         _envy(plan.awards, found, hit, lives.envy_of((hit.seat, hit.spot))))
         for hit in [standing.hit for standing in rounds.in_pay_order(found)] if hit.envy_only])
     return GameFile(
         plan, locked, book, found, tuple(entries), hashed,
@@ -230,10 +262,7 @@ def label_of(plan: TablePlan, spot: str, outcome: str) -> str:
 def _award_file(
     rules: AwardRules, found: Round, lives: Lives, life: Life, hashed: Mapping[int, bytes]
 ) -> AwardFile:
-    large = rules.release_from_cents is not None and life.due_cents >= rules.release_from_cents
-    release = f"awards from {format_cents(rules.release_from_cents)}" if large and rules.release_from_cents else ""
-    if not release and {0, life.seat} & set(found.doubted):
-        release = "the wager of this seat could not be proved"
+    release = award.release_why(rules, found, life.seat, life.due_cents)
     needed = rules.paper_from_cents is not None and life.due_cents >= rules.paper_from_cents
     paper = needed and not any(act.kind == "paper-done" for act in life.acts)
     printed = tuple([
@@ -242,11 +271,11 @@ def _award_file(
     case = None if life.gone else found.cases.get(life.place)
     touched = [] if case is None else case.touched
     hit = Hit(life.seat, life.spot, life.outcome)
-    envy = _envy(found, hit, life.envy if life.gone else lives.envy_of(life.place), life.state)
+    envy = _envy(rules, found, hit, life.envy if life.gone else lives.envy_of(life.place), life.state)
     stands = any(due.state == award.PAID for due in envy)
     return AwardFile(
         life, label_of(found.plan, life.spot, life.outcome), found.wagers.get(life.place, 0), envy, printed, release,
-        paper, tuple(_possible(life, release, paper, stands)), tuple(dict.fromkeys(touched)))
+        paper, tuple(_possible(life, release, paper, stands)), tuple(dict.fromkeys(touched)), tuple(found.finders))
 
 
 def _possible(life: Life, release: str, paper: bool, stands: bool) -> Iterator[str]:
@@ -269,13 +298,19 @@ def _possible(life: Life, release: str, paper: bool, stands: bool) -> Iterator[s
         yield "paid-in-error"
 
 
-def _envy(found: Round, hit: Hit, acts: Mapping[int, ActDone], state: str = "") -> tuple[EnvyDue, ...]:
+def _envy(
+    rules: AwardRules, found: Round, hit: Hit, acts: Mapping[int, ActDone], state: str = ""
+) -> tuple[EnvyDue, ...]:
     """What one hand earns each other seat, and what became of it; ``state`` of its award, where it has one."""
     made = []
     for seat, cents in sorted(rounds.envy_of(found, hit).items()):
         act = acts.get(seat)
         done = "" if act is None else "paid" if act.kind == "envy-paid" else "unclaimed"
-        made.append(EnvyDue(seat, cents, award.TRAY if state == award.TRAY else done or award.PENDING, act))
+        if state == award.IN_ERROR and done != award.PAID:
+            done = award.CANCELLED
+        made.append(EnvyDue(
+            seat, cents, award.TRAY if state == award.TRAY else done or award.PENDING, act,
+            award.envy_why(rules, found, seat, cents), tuple(found.hands.get((seat, hit.spot), ()))))
     return tuple(made)
 
 

@@ -9,8 +9,11 @@ from typing import NamedTuple
 from controller.floor_state import ACCOUNTS, Meter
 from controller.meter import BrokenInvariant
 
-RULES_VERSION = 1
-"""The version of the engine's rules; each entry names it and is replayed by it for ever."""
+RULES_VERSION = 2
+"""The version of the engine's rules; each entry names it and is replayed by it for ever (docs/LEDGER.md)."""
+CHECKED_RULES = 2
+"""From this version on chips that differ are doubt about a whole game until people have found why; the person who may
+not sign is told by role, wager and finding too; a true hand comes in the place of one that was paid in error."""
 
 
 class Posting(NamedTuple):

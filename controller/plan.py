@@ -167,6 +167,10 @@ class AwardRules:
         """Who may do a kind of act, where the configuration says so; None: the table of acts decides."""
         return {"award-verified": self.verify, "award-paid": self.pay, "award-released": self.release}.get(kind)
 
+    def releasers(self, verified: frozenset[Role]) -> frozenset[Role]:
+        """Who may release what these roles have verified: a role that is none of them, and leaves another to pay."""
+        return frozenset(role for role in self.release - verified if self.pay - {role})
+
 
 @dataclass(frozen=True, slots=True)
 class FloorPlan:

@@ -6,9 +6,9 @@ Each function either refuses with a reason and changes nothing, or changes the s
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from controller.award import CHANGED, PAID, PENDING, RELEASED, TRAY, VERIFIED, due_cents, open_case, waiting
+from controller.award import CANCELLED, CHANGED, PAID, PENDING, RELEASED, TRAY, VERIFIED, due_cents, open_case, waiting
 from controller.floor_state import Boot, Kept, Meter, Round, Standing, Table, canonical, round_row
-from controller.journal import Posting, contribute, post
+from controller.journal import RULES_VERSION, Posting, contribute, post
 from controller.meter import lay, room, settle
 from controller.money import ACCOUNT_MICROCENTS_MAX, MICROCENTS_PER_CENT, PPM
 from controller.plan import EnvyHand, FloorPlan, TablePlan
@@ -205,7 +205,9 @@ def void(meters: Mapping[str, Meter], table: Table, open_round: Round) -> Done |
     return Done(open_round.game, postings, touched, _members({"rebooked": rebooked}))
 
 
-def hits(meters: Mapping[str, Meter], open_round: Round, message: Hits, at: int) -> Done | Refusal:
+def hits(
+    meters: Mapping[str, Meter], open_round: Round, message: Hits, at: int, rules: int = RULES_VERSION
+) -> Done | Refusal:
     """Winning hands of the open round: all standing hits of each meter are settled as one (design section 4)."""
     new: list[Hit] = []
     named: set[tuple[int, str]] = set()
@@ -216,12 +218,12 @@ def hits(meters: Mapping[str, Meter], open_round: Round, message: Hits, at: int)
         named.add((hit.seat, hit.spot))
         if (hit.seat, hit.spot) not in open_round.hits:
             new.append(hit)
-    return restand(meters, open_round, new, (), at)
+    return restand(meters, open_round, new, (), at, rules=rules)
 
 
 def restand(
     meters: Mapping[str, Meter], found: Round, new: Sequence[Hit], gone: Sequence[tuple[int, str]], at: int,
-    touched_by: Sequence[str] = (),
+    touched_by: Sequence[str] = (), rules: int = RULES_VERSION,
 ) -> Done:
     """Let hits stand or stand no more, and settle every meter of which one of them has a share, the round as one.
 
@@ -251,7 +253,7 @@ def restand(
             found.hands[hit.seat, hit.spot] = [*found.hands.get((hit.seat, hit.spot), ()), *touched_by]
         elif not hit.envy_only:
             hands = [*touched_by, *found.hands.get((hit.seat, hit.spot), ())]
-            found.cases[hit.seat, hit.spot] = open_case(found, hit, envy_of(found, hit), hands, at)
+            found.cases[hit.seat, hit.spot] = open_case(found, hit, envy_of(found, hit), hands, at, rules)
     for place, due in signed.items():
         if place in found.hits and due_cents(found, place) != due:
             # What people signed was another amount: it is signed anew, its checklist too.
@@ -407,7 +409,7 @@ def owed(found: Round) -> int:
     """How many awards of a round wait for people, and how many amounts of its envy are not paid."""
     envy = [_line_state(found, standing.hit, seat) for standing in found.hits.values()
             for seat in envy_of(found, standing.hit)]
-    return waiting(found) + sum(state not in (PAID, TRAY) for state in envy)
+    return waiting(found) + sum(state not in (PAID, TRAY, CANCELLED) for state in envy)
 
 
 def _line_state(found: Round, hit: Hit, seat: int) -> str:
@@ -421,7 +423,8 @@ def envy(open_round: Round) -> list[dict[str, int]]:
     due: dict[int, int] = {}
     for standing in open_round.hits.values():
         for seat, cents in envy_of(open_round, standing.hit).items():
-            due[seat] = due.get(seat, 0) + cents
+            if _line_state(open_round, standing.hit, seat) != CANCELLED:
+                due[seat] = due.get(seat, 0) + cents
     return [{"seat": seat, "cents": due[seat]} for seat in sorted(due)]
 
 
@@ -433,6 +436,13 @@ def envy_of(open_round: Round, hit: Hit) -> dict[int, int]:
         for (seat, spot), wager in open_round.wagers.items()
         if cents and spot == hit.spot and seat != hit.seat and wager >= ENVY_WAGER_CENTS
     }
+
+
+def uncount_envy(meters: Mapping[str, Meter], found: Round, hit: Hit, cents: int) -> str:
+    """Take cents of a hit's envy that nobody is due any more from its prize row; the meter that counts it."""
+    name = _row_meter(found.plan, hit)
+    meters[name].row(hit.outcome).envy -= cents
+    return name
 
 
 def _row_meter(plan: TablePlan, hit: Hit) -> str:

@@ -21,7 +21,8 @@ _STEP = {
     "paper-done": "Checklist",
 }
 _TRAY_WORDS = "chips, by the dealer from the tray"
-_ENVY_WORDS = {award.PENDING: "", award.PAID: "paid", "unclaimed": "not claimed", award.TRAY: "paid by the dealer"}
+_ENVY_WORDS = {award.PENDING: "", award.PAID: "paid", "unclaimed": "not claimed", award.TRAY: "paid by the dealer",
+               award.CANCELLED: "not due"}
 
 
 def slip_of(game: GameFile, seat: int, spot: str, number: int, copy: int, *, player: str = "") -> Slip:

@@ -82,6 +82,10 @@ class AwardView:
     """Where it is in its life (``controller.award``)."""
     steps: tuple[tuple[str, int, tuple[str, ...]], ...] = ()
     """What was done about it: step, time, and the people who signed."""
+    finders: tuple[str, ...] = ()
+    """Who closed a difference of the count of its game: they take no step of it."""
+    roles: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """The roles of those who took a step that still counts, where another role takes the next one."""
 
     @property
     def total_cents(self) -> int:
@@ -127,6 +131,10 @@ class TableView:
     """People have closed the table."""
     held: str = ""
     """Why an unverified award holds the table, in the floor's words, or empty."""
+    owed: int = 0
+    """Awards that wait for people, and envy that is not paid, however old."""
+    unlinked: tuple[str, ...] = ()
+    """The names of the linked jackpots that it has left, and is not linked to again (R-30)."""
 
     @property
     def open_game(self) -> GameView | None:
@@ -160,6 +168,8 @@ class DeviceView:
     """(seat, spot) with a chip on it now."""
     counts: Mapping[str, int]
     """Bounded keys: frames_good, frames_damaged, gaps, duplicates, dropped, malformed, reconnects."""
+    known: bool = True
+    """Whether what it has sent and kept is known now: it is heard, and has said hello and told its totals."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -259,8 +259,11 @@ class Night:
             return {"outcome": self.outcome(table, place[1]), "reason": "no keypad"} | (
                 {"envy_only": True} if alone else {})
 
-        self._on("hit-added", self.people(2), lambda found: [one for one in found.wagers if one not in found.hits],
-                 more)
+        def likely(found: Round) -> list[tuple[int, str]]:
+            wrong = self._awards("in-error")(found)
+            return [one for one in found.wagers if one not in found.hits or one in wrong]
+
+        self._on("hit-added", self.people(2), likely, more)
 
     def change(self) -> None:
         self._on("hit-changed", self.people(2), lambda found: list(found.hits),

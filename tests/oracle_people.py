@@ -16,57 +16,31 @@ Written down before the engine was read (design sections 3, 4 and 7, and the tex
 8. Each envy amount is a line of its own: pending, paid or unclaimed. It is paid once, after its hand was verified, by
    somebody who neither verified nor entered that hand. A hand whose envy is paid stands. A new hand has new lines.
 9. A closed table takes no lock-out; a table with an open game is not closed.
+10. Chips that differ from the wagers are doubt about every seat until they agree or people have found why; a finding
+   is of one difference. An award in doubt needs the third release, and nothing of it comes from the tray, nor envy for
+   such a seat, or for one whose wager was corrected. Who wrote a finding takes no step of the game's awards, and the
+   reverse.
+11. Releasing is done by another role than verifying, paying a released award by another than releasing.
+12. Envy is not paid by who corrected the wager of the seat that gets it; from ``release_from`` on, or for a seat in
+   doubt, a second person of a role that releases, and of another role than the first, signs.
+13. Paid in error: unpaid envy is due no more; the true hand may come in its place, with an award and lines of its own.
+14. A correction of wagers leads towards the count; one that reaches it is the agreement. Those who corrected a wager do
+   not alone enter a hand of it.
 
 Pending, and what the house put in, are never carried along: the first is added up from all awards after every step,
 the second follows from the identity of section 3.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 from oracle import ENVY_WAGER_MIN, Boot, Oracle, Refusal, Round, Table
 from oracle_meter import Json, Kept, SpotOfSeat, fixed_part, money, rate, rate_at
+from oracle_told import ROLES, Award, NotDone, Signers, Told
 
-ROLES = {"floor": {"supervisor", "shift-manager"}, "release": {"shift-manager", "accounting"}}
-Signers = list[tuple[str, str]]
-"""Id and role of each person, in the order of signing."""
-
-
-class NotDone(Exception):
-    """The text does not allow it."""
-
-
-@dataclass
-class Award:
-    """One award as people see it; ``did``: who verified and released it."""
-
-    state: str
-    touched: set[str]
-    did: dict[str, set[str]] = field(default_factory=dict)
-
-
-@dataclass
-class Told:
-    """What is known of a round beside its hits: who did what, what stands since when."""
-
-    table: Table
-    awards: dict[SpotOfSeat, Award] = field(default_factory=dict)
-    hands: dict[SpotOfSeat, set[str]] = field(default_factory=dict)
-    rebooked: set[SpotOfSeat] = field(default_factory=set)
-    """By place: everybody who ever corrected its wager."""
-    apart: set[str] = field(default_factory=set)
-    paid: bool = False
-    void: bool = False
-    any_hit: bool = False
-    agreed: bool = False
-    chips: int | None = None
-    doubted: set[int] = field(default_factory=set)
-    lines: dict[tuple[SpotOfSeat, int], str] = field(default_factory=dict)
-    """Envy by hand and seat that is due it: ``paid`` or ``unclaimed``; pending where there is none."""
-    alone: dict[SpotOfSeat, set[str]] = field(default_factory=dict)
-    """Who entered a standing hand that has no wager of its own."""
+__all__ = ["NotDone", "PeopleOracle"]
 
 
 class PeopleOracle(Oracle):
@@ -122,7 +96,7 @@ class PeopleOracle(Oracle):
         for place, due in signed.items():
             if self.due(found, place) != due:
                 award = self.told[found].awards[place]
-                award.state, award.did = "pending", {}
+                award.state, award.did, award.roles = "pending", {}, {}
 
     def _open_award(self, found: Round, place: SpotOfSeat, touched: set[str]) -> None:
         told = self.told[found]
@@ -134,7 +108,9 @@ class PeopleOracle(Oracle):
         whole = self.due(found, place) + sum(self.envy_of(found, place).values())
         limit = told.table.rules.get("tray_limit")
         small = not found.shares[place] and limit is not None and whole <= money(limit) and not touched
-        proved = not {0, place[0]} & told.doubted
+        envied = self.envy_of(found, place)
+        proved = not any(self.in_doubt(found, seat) for seat in (place[0], *envied))
+        proved = proved and not any(told.hands.get((seat, place[1])) for seat in envied)
         told.awards[place] = Award("tray" if small and proved else "pending", touched)
 
     # ------------------------------------------------------------------ money
@@ -225,9 +201,19 @@ class PeopleOracle(Oracle):
         return award
 
     @staticmethod
-    def _untouched(award: Award, people: Signers, *others: str) -> None:
-        barred = set(award.touched).union(*(award.did.get(step, set()) for step in others))
+    def _untouched(told: Told, award: Award, people: Signers, *others: str) -> None:
+        barred = set(award.touched | told.finders).union(*(award.did.get(step, set()) for step in others))
         if {name for name, _ in people} & barred:
+            raise NotDone
+
+    @staticmethod
+    def _did(award: Award, step: str, people: Signers) -> None:
+        award.did[step] = {name for name, _ in people}
+        award.roles[step] = {role for _, role in people}
+
+    @staticmethod
+    def _other_role(award: Award, step: str, people: Signers) -> None:
+        if people[0][1] in award.roles.get(step, set()):
             raise NotDone
 
     @staticmethod
@@ -239,28 +225,38 @@ class PeopleOracle(Oracle):
     def _verify(self, _found: Round, told: Told, place: SpotOfSeat, people: Signers, _said: Any) -> None:
         award = self._award(told, place, "pending")
         self._signed(people, ROLES["floor"])
-        self._untouched(award, people)
-        award.state, award.did["verify"] = "verified", {name for name, _ in people}
+        self._untouched(told, award, people)
+        award.state = "verified"
+        self._did(award, "verify", people)
+
+    def in_doubt(self, found: Round, seat: int) -> bool:
+        """Whether the wager of a seat could not be proved, or chips and wagers differ and nobody has found why."""
+        told = self.told[found]
+        over = 0 if told.chips is None else told.chips - len(found.wagers)
+        return over not in (0, told.explained) or bool({0, seat} & told.doubted)
 
     def needs_release(self, found: Round, place: SpotOfSeat) -> bool:
-        """Above the configured amount, or on a seat whose wager could not be proved."""
+        """Above the configured amount, or on a seat in doubt."""
         large = self.release_from is not None and self.due(found, place) >= self.release_from
-        return large or bool({0, place[0]} & self.told[found].doubted)
+        return large or self.in_doubt(found, place[0])
 
     def _release(self, found: Round, told: Told, place: SpotOfSeat, people: Signers, _said: Any) -> None:
         award = self._award(told, place, "verified")
         self._signed(people, ROLES["release"])
-        self._untouched(award, people, "verify")
+        self._untouched(told, award, people, "verify")
+        self._other_role(award, "verify", people)
         if not self.needs_release(found, place):
             raise NotDone
-        award.state, award.did["release"] = "released", {name for name, _ in people}
+        award.state = "released"
+        self._did(award, "release", people)
 
     def _pay(self, found: Round, told: Told, place: SpotOfSeat, people: Signers, said: Any) -> None:
         award = self._award(told, place, "verified", "released")
         differs = said["handed"] != self.due(found, place)
         third = [(name, role) for name, role in people[1:]]
         self._signed(people, ROLES["floor"])
-        self._untouched(award, people, "verify", "release")
+        self._untouched(told, award, people, "verify", "release")
+        self._other_role(award, "release", people)
         if award.state == "verified" and self.needs_release(found, place):
             raise NotDone
         if differs and not ("reason" in said and third):
@@ -268,6 +264,7 @@ class PeopleOracle(Oracle):
         if third:
             self._signed(third, ROLES["release"])
         award.state, told.paid = "paid", True
+        self._did(award, "pay", people)
         for part, cents in found.shares[place].items():
             self.paid[self._meter(told, place, part)] += cents
 
@@ -281,6 +278,9 @@ class PeopleOracle(Oracle):
         award = self._award(told, place, "paid")
         self._signed(people, ROLES["floor"], ROLES["floor"], {"accounting"})
         award.state = "in-error"
+        for seat in self.envy_of(found, place):
+            if told.lines.get((place, seat)) != "paid":
+                told.lines[place, seat] = "cancelled"
         for part, cents in found.shares[place].items():
             meter = self.meters[self._meter(told, place, part)]
             meter.now = meter.contribute(meter.now, Fraction(cents), Fraction(0))
@@ -298,20 +298,26 @@ class PeopleOracle(Oracle):
         award = told.awards.get(place)
         if place not in found.hits or said["to"] not in self.envy_of(found, place):
             raise NotDone
-        if award is not None and award.state in ("pending", "tray"):
+        if award is not None and award.state in ("pending", "tray", "in-error"):
+            raise NotDone
+        if award is not None and award.state == "verified" and self.needs_release(found, place):
             raise NotDone
         return place, said["to"]
 
     def _pay_envy(self, found: Round, told: Told, place: SpotOfSeat, people: Signers, said: Any) -> None:
         line = self._line(found, told, place, said)
         award = told.awards.get(place)
-        if award is None:  # nobody verifies the hand of a seat without a wager: two people pay its envy
+        proved = not self.in_doubt(found, line[1])
+        large = self.release_from is not None and self.envy_of(found, place)[line[1]] >= self.release_from
+        if large or not proved:
+            self._signed(people, ROLES["floor"], ROLES["release"] - {people[0][1]})
+        elif award is None:  # nobody verifies the hand of a seat without a wager: two people pay its envy
             self._signed(people, ROLES["floor"], ROLES["floor"])
-        self._signed(people, ROLES["floor"])
-        if award is not None and (
-                award.state == "in-error" or (award.state == "verified" and self.needs_release(found, place))):
+        else:
+            self._signed(people, ROLES["floor"], *[ROLES["floor"] | ROLES["release"] for _ in people[1:]])
+        self._untouched(told, told.awards.get(place) or Award("", told.alone[place]), people, "verify")
+        if {name for name, _ in people} & told.hands.get((line[1], place[1]), set()):
             raise NotDone
-        self._untouched(told.awards.get(place) or Award("", told.alone[place]), people, "verify")
         if told.lines.get(line) == "paid":
             raise NotDone
         told.lines[line] = "paid"
@@ -367,12 +373,18 @@ class PeopleOracle(Oracle):
     def _add(self, found: Round, told: Told, place: SpotOfSeat, people: Signers, said: Any) -> None:
         who, envy_only = self._correctors(told, people), said.get("envy_only", False)
         self._known(told, place, said["outcome"])
-        if place in found.hits or not 1 <= place[0] <= told.table.rules["seats"]:
+        wrong = told.awards.get(place) if place in told.awards and told.awards[place].state == "in-error" else None
+        if (place in found.hits and wrong is None) or not 1 <= place[0] <= told.table.rules["seats"]:
             raise NotDone
         if (place in found.wagers) == envy_only:
             raise NotDone
         if envy_only and told.table.rules.get("envy_hand") != "any-player":
             raise NotDone
+        if who <= told.wagered.get(place, set()):
+            raise NotDone
+        if wrong is not None:
+            told.hands.setdefault(place, set()).update(wrong.touched)
+            told.lines = {line: state for line, state in told.lines.items() if line[0] != place}
         self._restand(found, told, None, (place, said["outcome"], envy_only), False, who)
 
     @staticmethod
@@ -392,7 +404,7 @@ class PeopleOracle(Oracle):
         who = self._correctors(told, people)
         self._standing(found, told, place)
         self._known(told, place, said["outcome"])
-        if found.hits[place] == said["outcome"]:
+        if found.hits[place] == said["outcome"] or who <= told.wagered.get(place, set()):
             raise NotDone
         self._restand(found, told, place, (place, said["outcome"], place in found.envy_only), True, who)
 
@@ -401,9 +413,17 @@ class PeopleOracle(Oracle):
         self._standing(found, told, place)
         self._restand(found, told, place, None, False, {name for name, _ in people})
 
-    def _wagers_open(self, found: Round, told: Told) -> None:
+    def _wagers_open(self, found: Round, told: Told, more: int) -> None:
         if told.any_hit or told.agreed or told.chips == len(found.wagers):
             raise NotDone
+        if told.chips is not None and (told.chips > len(found.wagers)) != (more > 0):
+            raise NotDone
+
+    @staticmethod
+    def _corrected(found: Round, told: Told, place: SpotOfSeat, who: set[str]) -> None:
+        told.hands.setdefault(place, set()).update(who)
+        told.wagered.setdefault(place, set()).update(who)
+        told.agreed = told.agreed or told.chips == len(found.wagers)
 
     def _share_of_wager(self, told: Told, place: SpotOfSeat) -> dict[str, tuple[Fraction, Fraction]]:
         """What one wager contributes by meter: to the meter, and to its reserve."""
@@ -418,7 +438,7 @@ class PeopleOracle(Oracle):
 
     def _add_wager(self, found: Round, told: Told, place: SpotOfSeat, people: Signers, _said: Any) -> None:
         who = self._correctors(told, people)
-        self._wagers_open(found, told)
+        self._wagers_open(found, told, 1)
         if place in found.wagers or place[1] not in told.table.spots or not 1 <= place[0] <= told.table.rules["seats"]:
             raise NotDone
         parts = self._share_of_wager(told, place)
@@ -428,7 +448,7 @@ class PeopleOracle(Oracle):
                 self.meters[name].voided -= whole + reserve
                 found.contributed[name] += whole + reserve
             found.wagers[place] = int(money(self.paytables[told.table.spots[place[1]]["paytable"]]["wager"]))
-            told.hands.setdefault(place, set()).update(who)
+            self._corrected(found, told, place, who)
             return
         for name, (whole, reserve) in parts.items():
             if whole + reserve > money(self.meters[name].rules["unreasonable_contribution"]):
@@ -440,11 +460,11 @@ class PeopleOracle(Oracle):
             meter.contributed_reserve += reserve
             found.contributed[name] += whole + reserve
         found.wagers[place] = int(money(self.paytables[told.table.spots[place[1]]["paytable"]]["wager"]))
-        told.hands.setdefault(place, set()).update(who)
+        self._corrected(found, told, place, who)
 
     def _remove_wager(self, found: Round, told: Told, place: SpotOfSeat, people: Signers, _said: Any) -> None:
         who = self._correctors(told, people)
-        self._wagers_open(found, told)
+        self._wagers_open(found, told, -1)
         if place not in found.wagers:
             raise NotDone
         for name, (whole, reserve) in self._share_of_wager(told, place).items():
@@ -452,11 +472,16 @@ class PeopleOracle(Oracle):
             found.contributed[name] -= whole + reserve
         told.rebooked.add(place)
         del found.wagers[place]
-        told.hands.setdefault(place, set()).update(who)
+        self._corrected(found, told, place, who)
 
     def _close_count(self, found: Round, told: Told, place: SpotOfSeat, people: Signers, _said: Any) -> None:
-        self._correctors(told, people)
-        if told.chips is None or told.chips == len(found.wagers) or place[0] in told.doubted:
+        who = self._correctors(told, people)
+        over = 0 if told.chips is None else told.chips - len(found.wagers)
+        if not over or (place[0] in told.doubted and over == told.explained):
+            raise NotDone
+        if who & set().union(*(name for award in told.awards.values() for name in award.did.values())):
             raise NotDone
         told.doubted.add(place[0])
+        told.explained = over
+        told.finders |= who
 

@@ -266,6 +266,57 @@ def test_whoever_verified_the_hand_is_told_that_another_person_pays_its_envy(
         assert "Another person pays the envy: anna has signed another step" in anna.page(GAME)
 
 
+def test_the_next_jackpot_money_stands_before_and_after_also_where_it_did_not_move(
+    house: AwardsHouse, tmp_path: Path
+) -> None:
+    with screens(house, tmp_path, "anna") as (anna,):
+        text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", anna.page(GAME)))
+    assert "Next-jackpot money before $0.15 Next-jackpot money after $0.15" in text
+
+
+def test_envy_for_a_seat_in_doubt_asks_for_the_second_person_on_the_page(house: AwardsHouse, tmp_path: Path) -> None:
+    house.lock(2, 1, 2, 4)
+    house.say("count", 2, chips=2)
+    house.hit(2, 2, MATCH)
+    house.sign("award-verified", ANNA, game=2, seat=2)
+    house.sign("award-released", CARL, game=2, seat=2)
+    game = "/awards/PG-01/2"
+    with screens(house, tmp_path, "ben") as (ben,):
+        page = ben.page(game)
+        assert "a second person signs: chips and wagers of this game differ, and nobody has found why" in page
+        ben.send(game, "envy-paid", how="chips", third_name="dora", third_secret=SECRET)
+    assert house.game(2).awards[0].envy[0].state == "paid"
+
+
+def test_whoever_closed_the_difference_is_told_why_another_person_does_the_rest(
+    house: AwardsHouse, tmp_path: Path
+) -> None:
+    house.lock(2, 1, 2, 4)
+    house.say("count", 2, chips=2)
+    house.hit(2, 2, MATCH)
+    house.sign("count-closed", ANNA, CARL, game=2, seat=4, finding="no chip")
+    with screens(house, tmp_path, "anna") as (anna,):
+        assert "anna has closed a difference of the count of this game" in anna.page("/awards/PG-01/2")
+        assert "you have closed a difference of the count of this game" in anna.page("/awards")
+
+
+def test_after_a_payment_in_error_the_page_adds_the_true_hand_and_says_that_its_envy_is_not_due(
+    house: AwardsHouse, tmp_path: Path
+) -> None:
+    house.sign("award-verified", ANNA, game=1, seat=2)
+    house.sign("award-paid", BEN, game=1, seat=2, handed="$7,005.03", how="chips")
+    house.sign("paid-in-error", ANNA, BEN, DORA, game=1, seat=2, reason="read again")
+    with screens(house, tmp_path, "anna") as (anna,):
+        assert "not due: the hand was paid in error" in anna.page(GAME)
+        assert 'id="envy"' not in anna.page("/awards")
+        anna.send(GAME, "hit-added", seat="2", outcome="four-of-a-kind", reason="read again", second_name="ben",
+                  second_secret=SECRET)
+        assert "paid in error" in anna.page(GAME)
+    found = house.game(1)
+    assert ([one.life.state for one in found.awards], [one.life.state for one in found.past]) == (
+        ["pending"], ["paid-in-error"])
+
+
 def test_a_hand_whose_envy_is_paid_stands(house: AwardsHouse, tmp_path: Path) -> None:
     house.sign("award-verified", ANNA, game=1, seat=2)
     house.sign("envy-paid", BEN, game=1, seat=2, to=1, how="chips")

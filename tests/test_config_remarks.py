@@ -147,6 +147,19 @@ def test_check_refuses_a_row_that_takes_the_meter_and_is_too_rare(quiet: Copy) -
     )
 
 
+def test_a_role_that_verifies_what_nobody_else_could_release_is_remarked(quiet: Copy) -> None:
+    assert remarked(quiet.add('[awards]\nrelease = ["shift-manager"]')) == (
+        "[awards]: an award that needs a release is not verified by a shift-manager: nobody of another role could "
+        "release it, or pay it then (R-58).")
+
+
+@pytest.mark.parametrize("roles", [
+    'verify = ["shift-manager"]\nrelease = ["shift-manager"]', 'pay = ["accounting"]\nrelease = ["accounting"]'])
+def test_check_refuses_roles_of_which_none_could_ever_release_an_award(quiet: Copy, roles: str) -> None:
+    code, out, err = checked(quiet.add(f"[awards]\n{roles}"))
+    assert (code, out, "[awards] release: nobody could ever release an award" in err) == (2, "", True)
+
+
 def test_the_configuration_itself_is_read_without_odds(quiet: Copy) -> None:
     """A daemon starts on what its ledger has; only ``check`` refuses by odds."""
     assert royal_under_straight_flush(quiet).plan().meters["pg-solo"].paytable.id == "progressive-1"

@@ -1,6 +1,6 @@
 """Putting right what the table got wrong: hands and wagers, by two people, the round settled as one (R-62)."""
 
-from desk_house import ANNA, BEN, CARL, HOUR, Desk, plan_with
+from desk_house import ANNA, BEN, CARL, DORA, HOUR, IDA, Desk, plan_with
 
 from controller.acts import Why
 
@@ -160,13 +160,13 @@ def test_wagers_stand_from_the_first_hand_on() -> None:
 def test_a_difference_closed_with_a_finding_makes_awards_of_that_seat_need_the_third_release() -> None:
     desk = played(3, 5)
     desk.chips(1, 3)
-    desk.act("count-closed", ANNA, BEN, game=1, seat=3, finding="one chip lay beside the sensor")
+    desk.act("count-closed", CARL, IDA, game=1, seat=3, finding="one chip lay beside the sensor")
     desk.hit(1, 3, FOUR)
     desk.act("award-verified", ANNA, game=1, seat=3)
     from test_award_acts import due
 
     assert desk.refused("award-paid", BEN, game=1, seat=3, handed=due(desk), how="chips") is Why.NOT_NOW
-    desk.act("award-released", CARL, game=1, seat=3)
+    desk.act("award-released", DORA, game=1, seat=3)
     desk.pay(1, 3, due(desk), BEN)
 
 

@@ -70,7 +70,7 @@ def test_the_open_game_is_found_with_its_count(tmp_path: Path) -> None:
     made.say("count", 2, chips=3)
     found = made.game(2)
     assert (found.round.state, found.difference, found.corrections(made.at)) == (
-        "open", 1, ("count-closed", "hit-added", "wager-added", "wager-removed"))
+        "open", 1, ("count-closed", "hit-added", "wager-added"))
 
 
 def test_the_next_step_stands_first_and_follows_the_award_s_life(tmp_path: Path) -> None:

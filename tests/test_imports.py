@@ -16,6 +16,7 @@ PURE_ROOMS = (
     "controller.ledger.chain",
     "controller.evidence_check",
     "controller.award_acts",
+    "controller.envy_acts",
     "controller.changes",
     "controller.config_times",
     "controller.proposals",

@@ -9,6 +9,7 @@ import pytest
 
 from controller import losses
 from controller.floor_state import canonical
+from controller.journal import RULES_VERSION
 from controller.ledger import chain, schema
 from controller.ledger.place import LedgerError
 from controller.ledger.verify import BadEntry, verify, verify_tail
@@ -61,7 +62,7 @@ def test_verify_writes_nothing(ledger: Path) -> None:
 
 OTHER: dict[str, Any] = {
     "book": "other", "number": 900, "at": AT + 1, "kind": "close", "table": "PG-09", "game": 99, "device": "hub-09",
-    "boot": "b9", "seq": 77, "rules": 2, "body": '{"a":1}', "previous": b"\1" * 32, "hash": b"\2" * 32,
+    "boot": "b9", "seq": 77, "rules": RULES_VERSION + 1, "body": '{"a":1}', "previous": b"\1" * 32, "hash": b"\2" * 32,
     "entry": 12, "line": 9, "meter": "pg-solo", "account": "paid", "microcents": 1, "balance": 1,
 }
 """Another content for each column."""
@@ -187,7 +188,7 @@ FORGED: dict[str, tuple[str, dict[str, object]]] = {
     "another time of a lock": ("lock", {"game": 7}),
     "a refusal with another reason": ("refused", {"body": '{"message":{},"reason":"malformed"}'}),
     "a stop that was none": ("stop", {"kind": "clear"}),
-    "rules of another version": ("notice", {"rules": 2}),
+    "rules of another version": ("notice", {"rules": RULES_VERSION + 1}),
     "a kind that nobody knows": ("notice", {"kind": "mood"}),
     "a message that is none": ("count", {"body": '{"message":{"type":"count"}}'}),
     "a body that is no JSON": ("hits", {"body": "royal flush"}),

@@ -281,6 +281,8 @@ class _Replay:
         self._book, self._connection = book, connection
         self._plans: dict[int, FloorPlan] = {}
         self._floor: Floor | None = None
+        self._rules = 0
+        """The version of the rules of the entry before."""
         self._made: deque[Entry] = deque()
         self._rows: dict[tuple[str, str], tuple[int, bytes]] = {}
         """By kind and key: the entry as of which a state row stands, and its compressed body."""
@@ -291,8 +293,13 @@ class _Replay:
 
     def entry(self, entry: Entry) -> None:
         """Recompute one entry; raises BadEntry when the engine makes another."""
-        if entry.rules != RULES_VERSION:
+        if not 1 <= entry.rules <= RULES_VERSION:
             raise BadEntry(self._book, entry.number, f"it was made by rules version {entry.rules}, unknown here")
+        if entry.rules < self._rules:
+            raise BadEntry(self._book, entry.number, f"its rules version is {entry.rules}, older than that before it")
+        self._rules = entry.rules
+        if self._floor is not None:
+            self._floor.rules = entry.rules
         if not self._made:
             try:
                 self._do(entry, json.loads(entry.body))
@@ -319,6 +326,7 @@ class _Replay:
         floor = self._floor
         if entry.kind == "init":
             floor = self._floor = Floor(self._book)
+            floor.rules = entry.rules
             floor.enter("init", entry.at, body=body)
         elif floor is None:
             raise ValueError("the book does not begin with its first entry")

@@ -91,6 +91,14 @@ def told_of(entry: Entry) -> Mapping[str, Any]:
     return told
 
 
+def instead_of(entry: Entry) -> tuple[int, str] | None:
+    """Seat and spot at which an entry adds the true hand in the place of one that was paid in error, or None."""
+    if entry.kind != "hit-added" or not told_of(entry).get("instead"):
+        return None
+    fields = body_of(entry)["fields"]
+    return fields["seat"], fields["spot"]
+
+
 class Awards:
     """Follows the hands of one book's games through a stream of entries."""
 
@@ -148,6 +156,9 @@ def _changed(known: _Hands, entry: Entry) -> list[Change]:
         return []
     now = {hand_place(hand): hand for hand in _standing(known, entry, body)}
     before, known.hands = known.hands, now
+    place = instead_of(entry)
+    if place is not None:
+        before.pop(place, None)  # paid in error, and that stays so: the true hand is another one
     places = [*before, *(place for place in now if place not in before)]
     return [Change(before.get(place), now.get(place)) for place in places if before.get(place) != now.get(place)]
 

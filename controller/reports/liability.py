@@ -30,6 +30,8 @@ class Open:
     entry: int
     state: str
     paid: bool = False
+    in_error: bool = False
+    """Found paid in error: no envy is due for it any more."""
     envy_paid: int = 0
     unclaimed: int = 0
 
@@ -41,7 +43,7 @@ class Open:
     @property
     def envy_owed(self) -> int:
         """What the other seats are still due; unclaimed envy stays owed."""
-        return self.hand.envy - self.envy_paid
+        return 0 if self.in_error else self.hand.envy - self.envy_paid
 
     @property
     def settled(self) -> bool:
@@ -91,6 +93,8 @@ class OpenAwards:
             return
         if entry.kind == "award-paid":
             found.paid, found.state = True, "paid"
+        elif entry.kind == "paid-in-error":
+            found.in_error = True
         elif entry.kind == "envy-paid":
             found.envy_paid += body["told"]["cents"]
         elif entry.kind == "envy-unclaimed":

@@ -78,6 +78,8 @@ class _Sheet:
             self.add(entry.at, entry.table, by_hand=body["fields"]["handed"])
         elif entry.kind == "envy-paid":
             self.add(entry.at, entry.table, envy_paid=body["told"]["cents"])
+        elif entry.kind == "paid-in-error":
+            self.add(entry.at, entry.table, envy_due=-sum(cents for _, cents in body["told"].get("cancelled", ())))
         elif entry.kind in CORRECTED:
             self.add(entry.at, entry.table, corrected=CORRECTED[entry.kind])
         elif entry.kind == "void" and not own_games:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from controller.reports.awards import HIT_KINDS, Awards, Change, Hand, told_of
+from controller.reports.awards import HIT_KINDS, Awards, Change, Hand, instead_of, told_of
 from controller.reports.reading import Reading, Scope, facts
 from controller.reports.report import Check, Column, Kind, Report, Rows, cents, count, number, when
 
@@ -23,14 +23,19 @@ def wins(reading: Reading, scope: Scope) -> Report:
             changes = awards.take(entry)
             if entry.kind == "lock":
                 envy_of[entry.table or ""] = (entry.game or 0, 0)
+            if entry.kind == "paid-in-error":
+                game, known = envy_of.get(entry.table or "", (0, 0))
+                if game == entry.game:
+                    cancelled = sum(cents for _, cents in told_of(entry).get("cancelled", ()))
+                    envy_of[entry.table or ""] = (game, known - cancelled)
             if entry.kind not in HIT_KINDS or not scope.has_table(entry.table):
                 continue
             told = told_of(entry)
             known = sum(line["cents"] for line in told["envy"])
             game, before = envy_of.get(entry.table or "", (0, 0))
-            if game != entry.game:  # locked before the range, or put right later
+            if game != entry.game or instead_of(entry):  # locked before the range, put right later, or paid in error
                 before = known - sum(_sign(change)[4] for change in changes)
-            else:
+            if game == entry.game:
                 envy_of[entry.table or ""] = (game, known)
             envy_told += known - before
             pending += sum(posting.microcents for posting in entry.postings

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from controller.acts import KINDS, ActKind, Field
-from controller.game_file import AwardFile, GameFile
+from controller.game_file import AwardFile, EnvyDue, GameFile
 from controller.money import format_cents
 from controller.people import Person, Role
 from controller.plan import AwardRules
@@ -115,7 +115,7 @@ def next_step(game: GameFile, one: AwardFile, person: Person, *, picker: bool) -
     buttons = {"award-verified": f"Verify {due}", "award-released": f"Release {due}", "award-paid": f"Pay {handed}",
                "paper-done": "The checklist is complete"}
     spot = game.round.plan.spot[life.spot]
-    why_not = one.why_not(kind, person.id) if person.role in roles_for(kind, rules) else ""
+    why_not = one.why_not(kind, person.id, person.role) if person.role in roles_for(kind, rules) else ""
     seen = {"due": due} if any(field.name == "due" for field in KINDS[kind].fields) else {}
     form = None if why_not else form_of(
         kind, person, rules, place_values(game, *life.place) | seen, buttons[kind], given={"handed": handed},
@@ -151,13 +151,16 @@ def print_form(game: GameFile, one: AwardFile, person: Person, printer: PrinterP
 
 
 def envy_forms(
-    game: GameFile, seat: int, spot: str, to: int, cents: int, state: str, person: Person
+    game: GameFile, seat: int, spot: str, due: EnvyDue, person: Person, *, alone: bool
 ) -> tuple[Form | None, Form | None]:
-    """Paying one seat's envy, and leaving it unclaimed."""
-    values = place_values(game, seat, spot) | {"to": str(to)}
+    """Paying one seat's envy, and leaving it unclaimed; of a hand that stands ``alone`` two people pay it."""
+    values = place_values(game, seat, spot) | {"to": str(due.to)}
     rules = game.floor.awards
-    pay = form_of("envy-paid", person, rules, values, f"Pay {format_cents(cents)} to seat {to}")
-    leave = form_of("envy-unclaimed", person, rules, values, "Not claimed") if state != "unclaimed" else None
+    pay = form_of("envy-paid", person, rules, values, f"Pay {format_cents(due.cents)} to seat {due.to}",
+                  third=alone or bool(due.second))
+    if pay is not None and due.second:
+        pay = pay._replace(kind=pay.kind._replace(third=rules.release - {person.role}))
+    leave = form_of("envy-unclaimed", person, rules, values, "Not claimed") if due.state != "unclaimed" else None
     return pay, leave
 
 
@@ -208,12 +211,12 @@ def _seated(
     return form_of(kind, person, game.floor.awards, values | known, button, choices=choices)
 
 
-def table_forms(view: TableView, person: Person, rules: AwardRules) -> Iterator[Form]:
-    """Opening or closing a table, and accepting its loss."""
+def table_forms(view: TableView, person: Person, rules: AwardRules, *, unheard: bool) -> Iterator[Form]:
+    """Opening or closing a table, and accepting its loss; one whose unit is not heard is closed by two people."""
     values = {"table": view.plan.id}
     kinds = ["table-opened" if view.closed else "table-closed"] + (["loss-accepted-by"] if view.loss else [])
     for kind in kinds:
-        made = form_of(kind, person, rules, values)
+        made = form_of(kind, person, rules, values, third=unheard and kind == "table-closed")
         if made is not None:
             yield made
 

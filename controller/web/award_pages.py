@@ -14,7 +14,7 @@ from jinja2 import Environment as Templates
 
 from controller import award
 from controller.award_lives import Place
-from controller.desk_log import AwardsLately, DoneAward, EnvyOwed, TableAct
+from controller.desk_log import AwardsLately, DoneAward, EnvyOwed, Owed, TableAct
 from controller.game_file import AwardFile, EnvyDue, GameFile
 from controller.ledger.place import LedgerError
 from controller.money import MICROCENTS_PER_CENT, PPM, format_cents, format_rate
@@ -59,7 +59,7 @@ _STATE_WORDS = {
 _STATE_MARKS = {award.PAID: "good", award.TRAY: "good", award.REFUSED: "stop", award.WITHDRAWN: "stop",
                 award.IN_ERROR: "stop"}
 _ENVY_WORDS = {award.PENDING: "not paid", award.PAID: "paid", "unclaimed": "not claimed, still due",
-               award.TRAY: "paid by the dealer"}
+               award.TRAY: "paid by the dealer", award.CANCELLED: "not due: the hand was paid in error"}
 
 
 _STEP_WORDS = {"verify": "verified", "release": "released", "pay": "paid", "paper": "checklist complete",
@@ -77,6 +77,9 @@ class AwardSource(Source, Protocol):
 
     async def table_acts(self, table: str) -> Sequence[TableAct]:
         """What was done about a table of the plan, newest first. Raises LedgerError."""
+
+    async def owed_at(self, table: str) -> Sequence[Owed]:
+        """What a table of the plan owes, however old. Raises LedgerError."""
 
 
 class Waits(NamedTuple):
@@ -145,8 +148,9 @@ def award_routes(source: AwardSource, templates: Templates) -> APIRouter:
         if is_known(request, tag):
             return Response(status_code=204)
         acts, lately = await _ask(source.table_acts(table)), await _ask(source.awards_lately())
+        owed = await _ask(source.owed_at(table)) if view.owed else ()
         shown = _table(source, view, acts, signed.person) | {
-            "gone": _gone(lately, table), "tag": tag, "asks_s": ASKS_S}
+            "owed": owed, "gone": _gone(lately, table), "tag": tag, "asks_s": ASKS_S}
         return _page(request, source, signed, templates, "table.html", shown)
 
     @routes.get("/tables/{table}/game", dependencies=[Depends(signed_in)])
@@ -252,7 +256,7 @@ def _waits(snapshot: Snapshot, lately: AwardsLately, one: AwardView, person: Per
     rules = snapshot.plan.awards
     kind = _next_kind(rules, lately, one)
     roles = roles_for(kind, rules)
-    why_not = _why_not(one, kind, person.id) if person.role in roles else ""
+    why_not = _why_not(one, kind, person) if person.role in roles else ""
     mine = person.role in roles and not why_not
     return Waits(one, age_words(snapshot.at - one.at), step_words(kind), roles_words(roles), mine, why_not)
 
@@ -272,11 +276,16 @@ def _next_kind(rules: AwardRules, lately: AwardsLately, one: AwardView) -> str:
     return "award-paid"
 
 
-def _why_not(one: AwardView, kind: str, person: str) -> str:
+def _why_not(one: AwardView, kind: str, person: Person) -> str:
     if kind == "paper-done":
         return ""
+    if person.id in one.finders:
+        return "you have closed a difference of the count of this game: another person does it"
+    before = {"award-released": "verify", "award-paid": "release"}.get(kind, "")
+    if person.role.value in dict(one.roles).get(before, ()):
+        return "your role has signed the step before: another role does it"
     others = {"award-verified": ("hit",), "award-released": ("hit", "verify")}.get(kind, ("hit", "verify", "release"))
-    if any(step in others and person in by for step, _, by in one.steps):
+    if any(step in others and person.id in by for step, _, by in one.steps):
         return "you have signed another step: another person does it"
     return ""
 
@@ -298,7 +307,7 @@ def age_words(microseconds: int) -> str:
 def _game_shown(source: AwardSource, game: GameFile, person: Person) -> dict[str, Any]:
     at = source.snapshot().at
     picked = next((one.anchor for one in game.awards if one.acts[:1] == ("award-verified",)
-                   and not one.why_not("award-verified", person.id)), "")
+                   and not one.why_not("award-verified", person.id, person.role)), "")
     printers = [printer for printer in source.wiring.printers if printer.serves(game.table)]
     cards = [_card(game, one, person, at, printers, picker=one.anchor == picked) for one in game.awards]
     return {
@@ -306,7 +315,7 @@ def _game_shown(source: AwardSource, game: GameFile, person: Person) -> dict[str
         "seats": _seats(game),
         "cards": cards,
         "past": [_card(game, one, person, at, printers, picker=False) for one in game.past],
-        "alone": [(seat, label, _envy_lines(game, (seat, spot), due, person, payable=True,
+        "alone": [(seat, label, _envy_lines(game, (seat, spot), due, person, payable=True, alone=True,
                                             barred=_entered(game, (seat, spot), person)))
                   for seat, spot, label, due in game.envy_only],
         "corrections": correction_forms(game, person, at),
@@ -376,7 +385,10 @@ def _due_rows(one: AwardFile) -> list[tuple[str, str, str]]:
 
 
 def _meter_rows(working: MeterWorking) -> list[tuple[str, str, str]]:
-    """From the meter as the hand found it to the meter as the game left it: mark, label, amount; they add up."""
+    """From the meter as the hand found it to the meter as the game left it: mark, label, amount; they add up.
+
+    The next-jackpot money stands below it before and after, also where it did not move.
+    """
     moved = (
         ("This hand", -working.award_cents * MICROCENTS_PER_CENT),
         ("Other hands of this game", -working.others_cents * MICROCENTS_PER_CENT),
@@ -387,23 +399,30 @@ def _meter_rows(working: MeterWorking) -> list[tuple[str, str, str]]:
     )
     return [("", "As this hand found it", exact(working.before)),
             *[("+" if amount > 0 else "-", label, exact(abs(amount))) for label, amount in moved if amount],
-            ("=", "As the game left it", exact(working.after))]
+            ("=", "As the game left it", exact(working.after)),
+            ("", "Next-jackpot money before", exact(working.reserve_before)),
+            ("", "Next-jackpot money after", exact(working.reserve_after))]
 
 
 def _entered(game: GameFile, place: Place, person: Person) -> str:
     """Why a person pays no envy for a hand without a wager, or empty."""
-    return "entered" if person.id in game.round.hands.get(place, ()) else ""
+    return "entered" if person.id in (*game.round.hands.get(place, ()), *game.round.finders) else ""
 
 
 def _envy_lines(
-    game: GameFile, place: Place, envy: Sequence[EnvyDue], person: Person, *, payable: bool, barred: str
+    game: GameFile, place: Place, envy: Sequence[EnvyDue], person: Person, *, payable: bool, barred: str,
+    alone: bool = False,
 ) -> tuple[EnvyLine, ...]:
     """Each seat's envy; ``barred``: this person leaves it unclaimed, but does not pay it."""
     lines = []
     for due in envy:
         open_ = payable and due.state in (award.PENDING, "unclaimed")
-        pay, leave = envy_forms(game, *place, due.to, due.cents, due.state, person) if open_ else (None, None)
+        pay, leave = envy_forms(game, *place, due, person, alone=alone) if open_ else (None, None)
         words = _ENVY_WORDS[due.state]
+        if open_ and due.second:
+            words += f"; a second person signs: {due.second}"
+        if open_ and person.id in due.barred:
+            pay, words = None, f"{words}; another person pays it: {person.id} has corrected its wager"
         if due.act is not None:
             words += f", {due.act.people[0].id}"
         lines.append(EnvyLine(due, words, None if barred else pay, leave))
@@ -429,12 +448,14 @@ def _table(source: AwardSource, view: TableView, acts: Sequence[TableAct], perso
     device = snapshot.devices.get(view.plan.device)
     why = view.loss or view.held or ("" if device is not None and device.playable else
                                      device.reason if device is not None else "the table unit was never heard")
+    silent = device is None or not device.known
     return {
         "view": view,
         "acts": acts,
         "signs": signs,
         "why": "" if view.closed else why,
-        "forms": {form.kind.name: form for form in table_forms(view, person, snapshot.plan.awards)},
+        "unheard": silent,
+        "forms": {form.kind.name: form for form in table_forms(view, person, snapshot.plan.awards, unheard=silent)},
         "paytables": list({spot.paytable.id: spot.paytable for spot in view.plan.spots}.values()),
         "meters": [snapshot.meters[name] for name in dict.fromkeys(
             feed.meter for spot in view.plan.spots for feed in spot.feeds) if name in snapshot.meters],
