@@ -12,9 +12,10 @@ from controller import desk
 from controller.acts import read_act
 from controller.award import due_cents
 from controller.floor import Floor
+from controller.ledger import put_away
 from controller.ledger import verify as verifying
 from controller.ledger.migrate import _replace
-from controller.ledger.place import writing_engine
+from controller.ledger.place import LedgerError, writing_engine
 from controller.ledger.reader import Reader
 from controller.ledger.verify import BadEntry, replayed_rows, verify
 from controller.ledger.writer import Batch, open_writer
@@ -108,3 +109,12 @@ def test_an_act_that_stands_twice_is_found_though_it_was_let_go(path: Path) -> N
         with pytest.raises(BadEntry, match="an entry before it is of the same act"):
             replay.entry(old._replace(number=entries[-1].number + 1))
     engine.dispose()
+
+
+def test_a_temporary_file_that_cannot_be_written_is_no_damage_of_the_ledger(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit 3 with its own words, not 1."""
+    monkeypatch.setattr(put_away, "_TABLES", put_away._TABLES + "PRAGMA max_page_count = 5;")
+    with pytest.raises(LedgerError, match=r"temporary file of the replay cannot be written: .*full; make room"):
+        verify(path, replay=True)

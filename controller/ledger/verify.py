@@ -6,10 +6,9 @@ the configuration in force, and compares what comes out (design section 8).
 
 import json
 import sys
-import zlib
 from collections import deque
 from collections.abc import Iterator
-from hashlib import blake2b
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +25,7 @@ from controller.journal import RULES_VERSION, Entry, Posting
 from controller.ledger import chain, schema
 from controller.ledger.old_game import old_game
 from controller.ledger.place import LedgerError, inspect_file, reading_engine
+from controller.ledger.put_away import PutAway
 from controller.ledger.reader import tell_act
 from controller.meter import BrokenInvariant
 from controller.plan import FloorPlan
@@ -284,12 +284,9 @@ class _Replay:
         self._rules = 0
         """The version of the rules of the entry before."""
         self._made: deque[Entry] = deque()
-        self._rows: dict[tuple[str, str], tuple[int, bytes]] = {}
-        """By kind and key: the entry as of which a state row stands, and its compressed body."""
-        self._acts: set[bytes] = set()
-        """Of every act's id a digest: a ledger that has one twice is no good, and the acts themselves are many."""
+        self._away = PutAway()
         self._latest: dict[tuple[str, str], int] = {}
-        """By kind and key of a state row: the last entry that surely changed it."""
+        """By kind and key of a state row: the last entry that surely changed it, since rows were put away."""
 
     def entry(self, entry: Entry) -> None:
         """Recompute one entry; raises BadEntry when the engine makes another."""
@@ -362,17 +359,12 @@ class _Replay:
 
     def _put_away(self, floor: Floor) -> None:
         """Keep the rows that have changed, and let go of the games and acts that can be found again by them."""
-        for row in floor.drain()[1]:
-            self._rows[row.kind, row.key] = (row.number, zlib.compress(row.body.encode(), 1))
+        self._away.put(floor.drain()[1], self._latest)
+        self._latest.clear()
         for game in list(floor.games)[:-_KEPT]:
             del floor.games[game]
         for act_id in list(floor.acts)[:-_KEPT]:
             del floor.acts[act_id]
-
-    def _row(self, kind: str, key: str) -> str | None:
-        """The body of a row as it was last put away; None: there is none."""
-        found = self._rows.get((kind, key))
-        return None if found is None else zlib.decompress(found[1]).decode()
 
     def _take(self, floor: Floor, entry: Entry, body: Any) -> None:
         device, boot = str(entry.device), str(entry.boot)
@@ -385,17 +377,15 @@ class _Replay:
     def _act(self, floor: Floor, entry: Entry, body: Any) -> None:
         act_id = str(entry.boot)
         if entry.kind != "act-refused":
-            digest = blake2b(act_id.encode(), digest_size=16).digest()
-            if digest in self._acts:
+            if not self._away.is_new(act_id):
                 raise ValueError("an entry before it is of the same act")
-            self._acts.add(digest)
             asked = act_from(entry.kind, act_id, body)
             tell_act(floor, asked, lambda _: None, self._game)
         desk.again(floor, entry.kind, act_id, body, entry.at)
 
     def _game(self, table: str, game: int) -> tuple[dict[str, Any], FloorPlan] | None:
         """A game that is not in memory: as it was put away or, before people spoke of it, by its lock-out's entry."""
-        row = self._row("award", f"{table}/{game}")
+        row = self._away.body("award", f"{table}/{game}")
         made = json.loads(row)["round"] if row is not None else old_game(self._connection, self._book, table, game)
         return None if made is None else (made, self._plans[made["plan_entry"]])
 
@@ -410,8 +400,7 @@ class _Replay:
         """The state rows that the book ends with."""
         if self._floor is not None:
             self._put_away(self._floor)
-        for (kind, key), (number, body) in self._rows.items():
-            yield StateRow(kind, key, number, zlib.decompress(body).decode())
+        return self._away.rows()
 
     def compare_states(self, connection: Connection) -> None:
         """The kept state of every meter, table, boot and award is what the replay ends with."""
@@ -421,14 +410,13 @@ class _Replay:
         self._put_away(floor)
         query = text("SELECT kind, key, body, number FROM state WHERE book = :book AND kind <> 'head' "
                      "ORDER BY kind, key")
-        missing = set(self._rows)
         stream = connection.execution_options(stream_results=True, yield_per=_ROWS)
-        for kind, key, body, number in stream.execute(query, {"book": self._book}):
-            missing.discard((kind, key))
-            if body != self._row(kind, key):
+        kept: Iterator[Any] = iter(stream.execute(query, {"book": self._book}))
+        for made, found in zip_longest(self._away.rows(), kept):
+            if made is None or found is None or (made.kind, made.key, made.body) != (found.kind, found.key, found.body):
+                kind, key = min((row.kind, row.key) for row in (made, found) if row is not None)
                 raise BadEntry(self._book, floor.number, f"the kept state of {kind} {key} is not what replay makes")
-            if number < self._latest.get((kind, key), 1):
+            changed = self._away.changed(found.kind, found.key)
+            if found.number < changed:
                 raise BadEntry(
-                    self._book, self._latest[kind, key], f"the state of {kind} {key} is kept as of entry {number}")
-        for kind, key in sorted(missing):
-            raise BadEntry(self._book, floor.number, f"the kept state of {kind} {key} is not what replay makes")
+                    self._book, changed, f"the state of {found.kind} {found.key} is kept as of entry {found.number}")
