@@ -51,6 +51,11 @@ class PutAway:
         found = self._file.execute("SELECT body FROM row WHERE kind = ? AND key = ?", (kind, key)).fetchone()
         return None if found is None else str(found[0])
 
+    def keys_since(self, kind: str, number: int) -> set[str]:
+        """The keys of a kind's rows that were put away as of an entry from ``number`` on."""
+        found = self._file.execute("SELECT key FROM row WHERE kind = ? AND number >= ?", (kind, number))
+        return {str(key) for (key,) in found}
+
     def changed(self, kind: str, key: str) -> int:
         """The last entry that surely changed a row; 1 where none is known."""
         found = self._file.execute("SELECT number FROM changed WHERE kind = ? AND key = ?", (kind, key)).fetchone()
