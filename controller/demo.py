@@ -4,6 +4,7 @@ Two tables on serial lines (pseudo-terminals), one over MQTT with a private brok
 stand-alone on paytable 1; hits come far more often than in life. Its training ledger under ``var/demo`` is kept.
 """
 
+import argparse
 import asyncio
 import contextlib
 import os
@@ -23,6 +24,7 @@ from controller.ledger.writer import Batch, create
 from controller.people import Person, Role
 from controller.people_on_box import Newcomer, begin
 from controller.plan import FloorPlan
+from controller.training import NotOurs, TrainingFolder
 from firmware_bridge.simulator import simulate
 
 FOLDER = Path("var/demo")
@@ -224,17 +226,40 @@ def _end(program: "subprocess.Popen[bytes]") -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the demo; ``argv``: an optional pages port."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
-    return play(FOLDER, int(arguments[0]) if arguments else free_port())
+    """Run the demo; ``argv``: an optional pages port. Ends the program with 2 for anything else."""
+    parser = argparse.ArgumentParser(
+        prog="python -m controller.demo",
+        description=f"Run a small floor with simulated tables until Ctrl-C; its training ledger is kept in {FOLDER}.")
+    parser.add_argument("port", nargs="?", type=_port, help="of its pages, 1 to 65535; default: a free one")
+    return play(FOLDER, parser.parse_args(argv).port or free_port())
+
+
+def _port(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:6]) <= 65_535:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: give a number from 1 to 65535")
+    return int(text)
 
 
 def play(folder: Path, pages: int) -> int:
-    """Run a training floor of its own in ``folder`` until Ctrl-C; its ledger and its people are kept."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Run a training floor of its own in ``folder`` until Ctrl-C; its ledger and its people are kept.
+
+    2, and nothing is touched, where the folder is not new, empty or a training floor's.
+    """
+    try:
+        kept = TrainingFolder(folder)
+    except NotOurs as wrong:
+        print(wrong, file=sys.stderr)
+        return 2
+    except OSError as wrong:
+        print(f"{wrong.filename or folder}: {wrong.strerror or wrong}; name another folder", file=sys.stderr)
+        return 2
+    with contextlib.closing(kept):
+        return _play(kept, folder, pages)
+
+
+def _play(kept: TrainingFolder, folder: Path, pages: int) -> int:
     broker = free_port()
-    config = folder / "floor.toml"
-    config.write_text(floor_text(folder, Path(__file__).parent.parent / "config/paytables", broker, pages))
+    config = kept.write_floor(floor_text(folder, Path(__file__).parent.parent / "config/paytables", broker, pages))
     plan, wiring = load(config)
     try:
         made = make_ledger(plan, wiring.ledger_url)
