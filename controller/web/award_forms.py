@@ -211,12 +211,12 @@ def _seated(
     return form_of(kind, person, game.floor.awards, values | known, button, choices=choices)
 
 
-def table_forms(view: TableView, person: Person, rules: AwardRules, *, unheard: bool) -> Iterator[Form]:
-    """Opening or closing a table, and accepting its loss; one whose unit is not heard is closed by two people."""
+def table_forms(view: TableView, person: Person, rules: AwardRules) -> Iterator[Form]:
+    """Opening or closing a table, and accepting its loss."""
     values = {"table": view.plan.id}
     kinds = ["table-opened" if view.closed else "table-closed"] + (["loss-accepted-by"] if view.loss else [])
     for kind in kinds:
-        made = form_of(kind, person, rules, values, third=unheard and kind == "table-closed")
+        made = form_of(kind, person, rules, values)
         if made is not None:
             yield made
 

@@ -14,7 +14,7 @@ from jinja2 import Environment as Templates
 
 from controller import award
 from controller.award_lives import Place
-from controller.desk_log import AwardsLately, DoneAward, EnvyOwed, Owed, TableAct
+from controller.desk_log import AwardsLately, DoneAward, EnvyOwed, TableAct
 from controller.game_file import AwardFile, EnvyDue, GameFile
 from controller.ledger.place import LedgerError
 from controller.money import MICROCENTS_PER_CENT, PPM, format_cents, format_rate
@@ -77,9 +77,6 @@ class AwardSource(Source, Protocol):
 
     async def table_acts(self, table: str) -> Sequence[TableAct]:
         """What was done about a table of the plan, newest first. Raises LedgerError."""
-
-    async def owed_at(self, table: str) -> Sequence[Owed]:
-        """What a table of the plan owes, however old. Raises LedgerError."""
 
 
 class Waits(NamedTuple):
@@ -148,9 +145,8 @@ def award_routes(source: AwardSource, templates: Templates) -> APIRouter:
         if is_known(request, tag):
             return Response(status_code=204)
         acts, lately = await _ask(source.table_acts(table)), await _ask(source.awards_lately())
-        owed = await _ask(source.owed_at(table)) if view.owed else ()
         shown = _table(source, view, acts, signed.person) | {
-            "owed": owed, "gone": _gone(lately, table), "tag": tag, "asks_s": ASKS_S}
+            "gone": _gone(lately, table), "tag": tag, "asks_s": ASKS_S}
         return _page(request, source, signed, templates, "table.html", shown)
 
     @routes.get("/tables/{table}/game", dependencies=[Depends(signed_in)])
@@ -448,14 +444,12 @@ def _table(source: AwardSource, view: TableView, acts: Sequence[TableAct], perso
     device = snapshot.devices.get(view.plan.device)
     why = view.loss or view.held or ("" if device is not None and device.playable else
                                      device.reason if device is not None else "the table unit was never heard")
-    silent = device is None or not device.known
     return {
         "view": view,
         "acts": acts,
         "signs": signs,
         "why": "" if view.closed else why,
-        "unheard": silent,
-        "forms": {form.kind.name: form for form in table_forms(view, person, snapshot.plan.awards, unheard=silent)},
+        "forms": {form.kind.name: form for form in table_forms(view, person, snapshot.plan.awards)},
         "paytables": list({spot.paytable.id: spot.paytable for spot in view.plan.spots}.values()),
         "meters": [snapshot.meters[name] for name in dict.fromkeys(
             feed.meter for spot in view.plan.spots for feed in spot.feeds) if name in snapshot.meters],
