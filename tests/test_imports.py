@@ -73,6 +73,7 @@ PURE_ROOMS = (
     "controller.reports.liability",
     "controller.reports.meters",
     "controller.reports.movements",
+    "controller.reports.open_awards",
     "controller.reports.reading",
     "controller.reports.reconciliation",
     "controller.reports.report",

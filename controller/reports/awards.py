@@ -4,6 +4,7 @@ An entry tells all awards of its game as they then stand. What stood before is k
 lock-out on; so a range that begins within a game, or a correction days later, counts the difference and nothing twice.
 """
 
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -104,7 +105,7 @@ class Awards:
 
     def __init__(self, reading: Reading, book: str) -> None:
         self._reading, self._book = reading, book
-        self._games: dict[tuple[str, int], _Hands | Entry] = {}
+        self._games: OrderedDict[tuple[str, int], _Hands | Entry] = OrderedDict()
         """By game: its hands, or as long as nobody has asked for them its lock-out."""
 
     def take(self, entry: Entry) -> list[Change]:
@@ -118,6 +119,10 @@ class Awards:
             return []
         return _changed(self._known(entry), entry)
 
+    def standing(self, entry: Entry, seat: int, spot: str) -> Hand | None:
+        """The hand of a seat as it stands when an entry of its game is made; None: it has none."""
+        return self._known(entry).hands.get((seat, spot))
+
     def _fresh(self, lock: Entry) -> _Hands:
         plan = self._reading.plan_at(self._book, lock.number)
         game = game_of(lock, plan)
@@ -125,7 +130,7 @@ class Awards:
 
     def _keep(self, key: tuple[str, int], made: _Hands | Entry) -> None:
         if len(self._games) >= GAMES_KEPT and key not in self._games:
-            del self._games[next(iter(self._games))]
+            self._games.popitem(last=False)
         self._games[key] = made
 
     def _known(self, entry: Entry) -> _Hands:

@@ -5,111 +5,13 @@ meter: they are re-added from the hands and from what people paid, since the led
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from controller.journal import Entry
 from controller.money import MICROCENTS_PER_CENT
-from controller.reports.awards import HIT_KINDS, Awards, Change, Hand
 from controller.reports.movements import balance, meters_of
+from controller.reports.open_awards import OpenAwards
 from controller.reports.reading import Reading, Scope, body_of, facts
 from controller.reports.report import Check, Column, Report, Rows, cents, money, number, when
-
-_PAID = frozenset(("award-paid", "paid-in-error", "envy-paid", "envy-unclaimed"))
-_STEPS = frozenset(("award-verified", "award-released"))
-_OPEN_KINDS = HIT_KINDS | _PAID | _STEPS | {"wager-added", "wager-removed"}
-OPEN_MAX = 100_000
-"""Open awards followed at once; a floor with more has other troubles, and the report says so."""
-
-
-@dataclass(slots=True)
-class Open:
-    """One award not yet paid, and the seats whose envy for it is not; in cents."""
-
-    hand: Hand
-    at: int
-    entry: int
-    state: str
-    paid: bool = False
-    in_error: bool = False
-    """Found paid in error: no envy is due for it any more."""
-    envy_paid: int = 0
-    unclaimed: int = 0
-
-    @property
-    def owed(self) -> int:
-        """What the player is still due."""
-        return 0 if self.paid else self.hand.due
-
-    @property
-    def envy_owed(self) -> int:
-        """What the other seats are still due; unclaimed envy stays owed."""
-        return 0 if self.in_error else self.hand.envy - self.envy_paid
-
-    @property
-    def settled(self) -> bool:
-        """Whether nothing is owed any more."""
-        return not self.owed and not self.envy_owed
-
-
-class OpenAwards:
-    """Every award that is not wholly paid at an instant."""
-
-    def __init__(self) -> None:
-        self.open: dict[tuple[str, int, int, str], Open] = {}
-        self.lost = 0
-
-    def follow(self, reading: Reading, book: str, end: int) -> None:
-        """Walk through a book's awards from its beginning to an instant."""
-        awards = Awards(reading, book)
-        last = reading.last_before(book, end)
-        for entry in reading.seldom(book, _OPEN_KINDS, 1, last):
-            if entry.at >= end:
-                continue
-            for change in awards.take(entry):
-                self._change(entry, change)
-            if entry.kind in _PAID | _STEPS:
-                self._said(entry)
-
-    def _change(self, entry: Entry, change: Change) -> None:
-        hand, now = change.hand, change.after
-        key = (hand.table, hand.game, hand.seat, hand.spot)
-        if now is None or now.tray or (not now.due and not now.envy):
-            self.open.pop(key, None)
-            return
-        before = self.open.get(key)
-        if before is not None and before.hand.outcome == now.outcome:
-            before.hand = now
-        elif before is not None or len(self.open) < OPEN_MAX:
-            self.open[key] = Open(now, entry.at, entry.number, "pending")
-        else:
-            self.lost += 1
-
-    def _said(self, entry: Entry) -> None:
-        body = body_of(entry)
-        fields = body["fields"]
-        key = (fields["table"], fields["game"], fields["seat"], fields["spot"])
-        found = self.open.get(key)
-        if found is None:
-            return
-        if entry.kind == "award-paid":
-            found.paid, found.state = True, "paid"
-        elif entry.kind == "paid-in-error":
-            found.in_error = True
-        elif entry.kind == "envy-paid":
-            found.envy_paid += body["told"]["cents"]
-        elif entry.kind == "envy-unclaimed":
-            found.unclaimed += body["told"]["cents"]
-        elif entry.kind in _STEPS:
-            found.state = entry.kind.removeprefix("award-")
-        if found.settled:
-            del self.open[key]
-
-    def of(self, scope: Scope) -> Iterator[Open]:
-        """The open awards that a range's filters ask for, the oldest first."""
-        for found in sorted(self.open.values(), key=lambda each: (each.at, each.entry)):
-            named = scope.meter is None or scope.meter in dict(found.hand.won)
-            if scope.has_table(found.hand.table) and named:
-                yield found
 
 
 def liability(reading: Reading, scope: Scope) -> Report:
