@@ -11,6 +11,7 @@ from controller.reports.faults import faults
 from controller.reports.filing import filing
 from controller.reports.liability import liability, open_items
 from controller.reports.meters import displayed, meter_sheet
+from controller.reports.payments import payments
 from controller.reports.reading import Reading, Scope
 from controller.reports.reconciliation import reconciliation
 from controller.reports.report import Report
@@ -41,6 +42,8 @@ REPORTS: dict[str, Named] = {each.name: each for each in (
     Named("derivation", "Jackpot derivation", "every contribution since the jackpot before, up to the award",
           derivation),
     Named("wins", "Hits and wins by level", "how often each hand hit, and every win", wins),
+    Named("payments", "Payments and tax withheld", "awards paid gross, withheld and net; everything paid out by day",
+          payments),
     Named("reserve", "Reserve and overflow", "what moved in the next-jackpot money and above the limit", reserve),
     Named("liability", "Liability", "meters, reserves, pending, envy owed, seed exposure", liability),
     Named("open-items", "Open items", "awards and envy to pay, losses to accept", open_items),
@@ -50,6 +53,6 @@ REPORTS: dict[str, Named] = {each.name: each for each in (
     Named("changes", "Configuration changes", "each key from what to what; people's rights", changes),
     Named("faults", "Faults and alarms", "what was refused, lost, stopped or noticed", faults),
     Named("filing", "Filing sheet", "rates, split, odds, limits, roles, software, tables, signs", filing),
-    Named("due", "Due list", "what people must do in the range, and why", due_list),
+    Named("due", "Due list", "what people must do, where, by when; what is overdue", due_list),
 )}
 """Every report by its name, in the order of the page."""

@@ -14,6 +14,7 @@ from controller.journal import RULES_VERSION
 from controller.money import format_cents, format_rate
 from controller.people import Role
 from controller.plan import FloorPlan, MeterPlan
+from controller.reports.not_metered import NOT_METERED
 from controller.reports.reading import Reading, Scope, facts
 from controller.reports.report import Column, Report, Rows, Table, cents, format_exact
 
@@ -29,7 +30,8 @@ def filing(reading: Reading, scope: Scope) -> Report:
     tables = [_meters(plan, scope), _policies(plan, scope), _tables(plan, scope), _odds(plan, scope), _signs(scope),
               _roles()]
     notes = ("Odds are computed from the cards for one wager; a row without odds is of a game that is not computed.",
-             "Secrets are kept as argon2id hashes, never as they are typed; every sign-in and act is an entry.")
+             "Secrets are kept as argon2id hashes, never as they are typed; every sign-in and act is an entry.",
+             "Not metered: the dealer pays such a hand without keying it; no report counts it.")
     return Report("filing", "Filing sheet", tuple(made), tuple(tables), (), notes)
 
 
@@ -85,7 +87,7 @@ def _tables(plan: FloorPlan, scope: Scope) -> Table:
 
 def _odds(plan: FloorPlan, scope: Scope) -> Table:
     rows = Rows("Prizes and odds", Column("Paytable"), Column("Citation"), Column("Hand"), Column("One in"),
-                Column("Share of meters"), cents("Fixed"), cents("Wager returned"), cents("Envy"))
+                Column("Share of meters"), cents("Fixed"), cents("Wager returned"), cents("Envy"), Column("Metered"))
     odds = floor_odds(plan).known
     shown = {meter.paytable.id for meter in _chosen(plan, scope)}
     used = {spot.paytable.id: spot.paytable for table in plan.tables.values() for spot in table.spots}
@@ -97,7 +99,7 @@ def _odds(plan: FloorPlan, scope: Scope) -> Table:
             one_in = _one_in(odds[name].total, hits) if hits else "not computed"
             shares = ", ".join(f"{format_rate(share)} of {part}" for part, share in prize.shares)
             rows.add(name, paytable.citation, prize.label, one_in, shares, prize.fixed_cents, prize.returned_cents,
-                     prize.envy_cents)
+                     prize.envy_cents, "yes" if prize.keyed else NOT_METERED)
     return rows.table(totals=False)
 
 

@@ -11,12 +11,13 @@ from controller.gaming_day import Shift
 from controller.journal import Entry
 from controller.reports.awards import Awards, Change
 from controller.reports.games import CORRECTED, Game, Games
+from controller.reports.not_metered import NOTE, not_metered_table, rows_within
 from controller.reports.reading import TIME_MAX, Reading, Scope, body_of, facts
 from controller.reports.report import Check, Column, Kind, Report, Rows, cents, count, money
 
 FIGURES = (
-    "games", "wagers", "wagered", "contributed", "due", "returned", "by_dealer", "by_slip", "by_hand", "envy_due",
-    "envy_paid", "misdeals", "late_bets", "corrected", "differing", "over",
+    "games", "wagers", "wagered", "contributed", "due", "returned", "by_dealer", "by_slip", "withheld", "by_hand",
+    "envy_due", "envy_paid", "misdeals", "late_bets", "corrected", "differing", "over",
 )
 """What is kept of a table in a shift: counts, cents, and ``contributed`` in microcents."""
 SHEET_ROWS_MAX = 20_000
@@ -73,11 +74,13 @@ class _Sheet:
         """What else happened at a table."""
         body = body_of(entry)
         if entry.kind == "award-paid":
-            self.add(entry.at, entry.table, by_slip=body["told"]["handed"])
+            told = body["told"]
+            handed = 0 if "slip" in told else told["handed"]  # what a slip written by hand has paid is counted with it
+            self.add(entry.at, entry.table, by_slip=handed, withheld=told.get("withheld", 0))
         elif entry.kind == "manual-slip":
             self.add(entry.at, entry.table, by_hand=body["fields"]["handed"])
         elif entry.kind == "envy-paid":
-            self.add(entry.at, entry.table, envy_paid=body["told"]["cents"])
+            self.add(entry.at, entry.table, envy_paid=0 if "slip" in body["told"] else body["told"]["cents"])
         elif entry.kind == "paid-in-error":
             self.add(entry.at, entry.table, envy_due=-sum(cents for _, cents in body["told"].get("cancelled", ())))
         elif entry.kind in CORRECTED:
@@ -105,20 +108,28 @@ def table_sheet(reading: Reading, scope: Scope) -> Report:
     rows = Rows("By gaming day, shift and table", Column("Day"), Column("Shift"), Column("Table"), count("Games"),
                 count("Wagers taken"), cents("Wagered"), money("Contributed"), cents("Awards due"),
                 cents("Of it wagers returned"), cents("Paid by dealer"), cents("Paid by slip"),
-                cents("By slips written by hand"), cents("Envy due"),
+                cents("Tax withheld"), cents("By slips written by hand"), cents("Envy due"),
                 cents("Envy paid"), count("Misdeals"), count("Late bets"), count("Wagers put right"),
                 count("Games with a count difference"), count("Chips over or short"))
     for (on, shift, table), row in sorted(sheet.rows.items(), key=lambda each: (each[0][1].start, each[0][2])):
         rows.add(on.isoformat(), shift.name, table, *(row[name] for name in FIGURES))
     checks = (Check("chips counted - wagers of the games counted = chips over or short",
-                    sheet.chips - sheet.accepted, rows.total(18), Kind.COUNT),)
-    notes = (
+                    sheet.chips - sheet.accepted, rows.total(19), Kind.COUNT),)
+    notes = [
         "Paid by dealer: awards that the table pays from its tray with the hand, their envy under envy paid. Paid by "
-        "slip: what was handed over, as people entered it.",
+        "slip: what was handed over, as people entered it; the tax withheld from it is beside it, and belongs to no "
+        "player. Both together are the awards paid, but for other amounts handed over (report Payments), and for what "
+        "a slip written by hand had paid: that counts once, in its own column, when the slip was entered.",
         "A game counts in the shift of its lock-out, a hand in its hit's, a payment in its own. What people put right "
         "counts when they did it.",
-        "A misdeal's wagers stay in the wagers taken; what it contributed was booked to the house.")
-    return Report("table-sheet", "Table sheet per shift", tuple(facts(reading, scope)), (rows.table(),), checks, notes)
+        "A misdeal's wagers stay in the wagers taken; what it contributed was booked to the house."]
+    tables = [rows.table()]
+    silent = not_metered_table([row for book in reading.books() for row in rows_within(reading, book, scope)])
+    if silent is not None:
+        tables.append(silent)
+        notes.append(NOTE)
+    return Report("table-sheet", "Table sheet per shift", tuple(facts(reading, scope)), tuple(tables), checks,
+                  tuple(notes))
 
 
 def contribution(reading: Reading, scope: Scope) -> Report:

@@ -3,15 +3,18 @@
 from collections.abc import Sequence
 
 from controller.reports.awards import HIT_KINDS, Awards, Change, Hand, instead_of, told_of
+from controller.reports.not_metered import NOT_METERED, NOTE, metered_words, not_metered_table, rows_within
 from controller.reports.reading import Reading, Scope, facts
-from controller.reports.report import Check, Column, Kind, Report, Rows, cents, count, number, when
+from controller.reports.report import Check, Column, Kind, Report, Rows, Table, cents, count, number, when
 
 _FIGURES = 6
+_Level = tuple[str, str, str]
+"""Paytable, outcome and label of a row."""
 
 
 def wins(reading: Reading, scope: Scope) -> Report:
     """How often each hand hit and what it was due, and each win with its parts; corrections count with their sign."""
-    levels: dict[tuple[str, str, str], list[int]] = {}
+    levels: dict[_Level, list[int]] = {}
     each = Rows("Every win", when(), Column("Table"), number("Game"), number("Seat"), Column("Bet"), Column("Hand"),
                 Column("What"), cents("From meters"), cents("Fixed"), cents("Returned wager"), cents("Due"),
                 cents("Envy to others"), number("Entry"))
@@ -51,20 +54,40 @@ def wins(reading: Reading, scope: Scope) -> Report:
                     levels[hand.paytable, hand.outcome, hand.label] = _added(level, figures)
                 each.add(entry.at, hand.table, hand.game, hand.seat, hand.spot, hand.label, _words(change),
                          figures[1], figures[2], figures[3], sum(figures[1:4]), figures[4], entry.number)
-    table = Rows("By level", Column("Paytable"), Column("Hand"), count("Hits"), cents("From meters"), cents("Fixed"),
-                 cents("Returned wagers"), cents("Due"), cents("Envy to others"))
-    for (paytable, _, label), row in sorted(levels.items()):
-        table.add(paytable, label, row[0], row[1], row[2], row[3], sum(row[1:4]), row[4])
+    table, silent = _by_level(reading, scope, levels)
     checks = [
-        Check("won from meters = change of pending posted by these entries", table.total(3) * 1_000_000, pending),
-        Check("by level = every win", table.total(6), each.total(10), Kind.MONEY),
+        Check("won from meters = change of pending posted by these entries", table.total(4) * 1_000_000, pending),
+        Check("by level = every win", table.total(7), each.total(10), Kind.MONEY),
     ]
     if scope.meter is None:
-        checks.append(Check("envy by hand = envy told by the entries", table.total(7), envy_told, Kind.MONEY))
-    notes = ("A win belongs to the day of its hit. A hand put right later counts on the day of the correction: what "
-             "stood before with a minus, what stands now with a plus.",)
-    return Report("wins", "Hits and wins by level", tuple(facts(reading, scope)), (table.table(), each.table()),
-                  tuple(checks), notes)
+        checks.append(Check("envy by hand = envy told by the entries", table.total(8), envy_told, Kind.MONEY))
+    notes = ["A win belongs to the day of its hit. A hand put right later counts on the day of the correction: what "
+             "stood before with a minus, what stands now with a plus."]
+    tables = [table.table(), each.table()]
+    if silent is not None:
+        tables.insert(1, silent)
+        notes.append(NOTE)
+    return Report("wins", "Hits and wins by level", tuple(facts(reading, scope)), tuple(tables), tuple(checks),
+                  tuple(notes))
+
+
+def _by_level(reading: Reading, scope: Scope, levels: dict[_Level, list[int]]) -> tuple[Rows, Table | None]:
+    """Every row that could be hit, those without a hit too; and the rows whose hits nobody can know."""
+    table = Rows("By level", Column("Paytable"), Column("Hand"), Column("Metered"), count("Hits"),
+                 cents("From meters"), cents("Fixed"), cents("Returned wagers"), cents("Due"), cents("Envy to others"))
+    rows = [row for book in reading.books() for row in rows_within(reading, book, scope)]
+    words = metered_words(rows)
+    for level in sorted(words.keys() | levels.keys()):
+        paytable, _, label = level
+        said, row = words.get(level, "yes"), levels.get(level)
+        if row is None and said == NOT_METERED:
+            table.add(paytable, label, said, *[None] * 6)
+            continue
+        if row is not None and said == NOT_METERED:
+            said = f"{NOT_METERED}: only what people entered"
+        row = row or [0] * _FIGURES
+        table.add(paytable, label, said, row[0], row[1], row[2], row[3], sum(row[1:4]), row[4])
+    return table, not_metered_table(rows)
 
 
 def _figures(hand: Hand | None, meter: str | None = None) -> list[int]:
@@ -84,7 +107,7 @@ def _added(row: Sequence[int], more: Sequence[int], sign: int = 1) -> list[int]:
     return [was + sign * each for was, each in zip(row, more, strict=True)]
 
 
-def _move(levels: dict[tuple[str, str, str], list[int]], change: Change, meter: str | None) -> None:
+def _move(levels: dict[_Level, list[int]], change: Change, meter: str | None) -> None:
     """A hand that became another one leaves its level and joins the other."""
     for hand, sign in ((change.before, -1), (change.after, 1)):
         if hand is not None:
