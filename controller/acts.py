@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping
 
 from controller.act_types import TEXT_MAX, Act, Acted, ActKind, ActRefused, Field, Is, Why, act_body, act_from
+from controller.checks import CHECK_KINDS
 from controller.money import ACCOUNT_MICROCENTS_MAX, MICROCENTS_PER_CENT, parse_money
 from controller.people import Person, Role
 from controller.people_acts import PEOPLE_KINDS
@@ -131,6 +132,7 @@ KINDS: dict[str, ActKind] = {kind.name: kind for kind in (
     ActKind("day-closed", "Close the gaming day", (Field("day", "Gaming day, like 2026-12-31"), NOTE), ACCOUNTING),
     ActKind("sign-read", "Enter what a sign shows", (METER, Field("read", "Read on the sign", Is.MONEY), NOTE),
             FLOOR | ACCOUNTING),
+    *CHECK_KINDS,
     ActKind("hold-set", "Set a legal hold", (Field("id", "Name of the hold", Is.ID), REASON), MANAGER | ADMINISTRATOR),
     ActKind("hold-lifted", "Lift a legal hold", (Field("id", "Name of the hold", Is.ID), REASON),
             MANAGER | ADMINISTRATOR, second=ACCOUNTING | ADMINISTRATOR | _roles(Role.AUDITOR)),

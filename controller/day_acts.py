@@ -1,4 +1,4 @@
-"""The gaming day: signs are read, shifts are handed over, and accounting closes the day. Pure (R-79..R-84).
+"""The gaming day: signs are read, checks made, shifts handed over, and accounting closes the day. Pure (R-79..R-84).
 
 A day is closed once, in its order, after it has ended; what is entered later falls in the open day.
 """
@@ -6,8 +6,9 @@ A day is closed once, in its order, after it has ended; what is entered later fa
 from datetime import date, timedelta
 from typing import Any
 
-from controller.acts import Act, ActRefused, Why
+from controller.acts import Act, ActRefused, Why, named
 from controller.alarms import alarms_of
+from controller.checks import CHECKS, Check, Of
 from controller.floor import Floor
 from controller.floor_state import ACCOUNTS
 from controller.meter_acts import meter_of
@@ -56,6 +57,35 @@ def read_sign(floor: Floor, act: Act, _at: int) -> Outcome:
     return Outcome(told)
 
 
+def enter_check(floor: Floor, act: Act, at: int) -> Outcome:
+    """A check of the due list has been made: which, of what, and what was found (R-79, R-81..R-83, R-104, R-120)."""
+    check = CHECKS[act.fields["check"]]
+    if act.by.role not in check.by:
+        raise ActRefused(Why.NOT_ALLOWED, f"{act.by.words()} may not enter this check: {check.name}",
+                         f"ask {named(check.by)}")
+    _refuse_place(floor, act, check)
+    table = act.fields.get("table")
+    return Outcome({"day": floor.plan.gaming_day(at).isoformat(), "words": f"{check.name} is entered as done"},
+                   table=table)
+
+
+def _refuse_place(floor: Floor, act: Act, check: Check) -> None:
+    """Raise ActRefused unless an act names just what its check is of: a table, a meter, or the entry that asks."""
+    asked = {Of.TABLE: "table", Of.METER: "meter", Of.ENTRY: "entry"}.get(check.of)
+    if asked is not None and asked not in act.fields:
+        raise ActRefused(Why.WRONG_FIELD, f"{check.name} is of {check.of}, and none is named", f"name the {asked}")
+    allowed = {asked, "table", "meter"} if check.of is Of.ENTRY else {asked}
+    for field in ("table", "meter", "entry"):
+        if field in act.fields and field not in allowed:
+            raise ActRefused(Why.WRONG_FIELD, f"{check.name} is of {check.of}, not of a {field}",
+                             f"leave the {field} empty")
+    for field, known in (("table", floor.tables), ("meter", floor.meters)):
+        if act.fields.get(field) not in (None, *known):
+            raise ActRefused(Why.NOT_FOUND, f"there is no {field} {act.fields[field]}", "choose one from the page")
+    if not 1 <= act.fields.get("entry", 1) <= floor.number:
+        raise ActRefused(Why.NOT_FOUND, f"there is no entry {act.fields['entry']}", "look at the due list")
+
+
 def hand_over(floor: Floor, _act: Act, _at: int) -> Outcome:
     """One shift manager hands the floor to the next: what is open goes with it, signed by both."""
     alarms = [f"{alarm.kind}/{alarm.place}" for alarm in alarms_of(floor).values() if alarm.stands]
@@ -83,6 +113,6 @@ def lift_hold(floor: Floor, act: Act, _at: int) -> Outcome:
 
 
 RULES = {
-    "day-closed": close_day, "handed-over": hand_over, "hold-lifted": lift_hold, "hold-set": set_hold,
-    "sign-read": read_sign,
+    "check-done": enter_check, "day-closed": close_day, "handed-over": hand_over, "hold-lifted": lift_hold,
+    "hold-set": set_hold, "sign-read": read_sign,
 }

@@ -95,6 +95,8 @@ class Scope(NamedTuple):
     """The software's version, for the filing sheet."""
     signs: tuple[tuple[str, str, str], ...] = ()
     """Each sign's id, kind and place, for the filing sheet."""
+    now: int = 0
+    """The present, where it is known: what falls due before it is overdue. 0: that of the newest entry."""
 
     def holds(self, at: int) -> bool:
         """Whether an instant lies in the range."""

@@ -5,16 +5,17 @@ Only names of the catalogue are known here; nothing of the disk is ever named by
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from jinja2 import Environment as Templates
 
-from controller.acts import TEXT_MAX, ActRefused
+from controller.acts import KINDS, TEXT_MAX, ActKind, ActRefused
+from controller.checks import CHECKS
 from controller.gaming_day import gaming_day_of
 from controller.ledger.place import file_of, ledger_url
 from controller.reports.as_csv import as_csv
@@ -35,6 +36,16 @@ ROWS_SHOWN = 500
 _ASKED = ("day", "since", "until", "meter", "table")
 _TEXT_MAX = 64
 _log = logging.getLogger("meterd.reports")
+
+
+class Ask(NamedTuple):
+    """A form on a report's page: its act, what may be chosen for its fields, and the id that makes it one act."""
+
+    kind: ActKind
+    choices: Mapping[str, Sequence[str]]
+    act_id: str
+
+
 _Signed = Annotated[Signed, Depends(signed_in)]
 _TYPES = {"csv": "text/csv; charset=utf-8; header=absent", "pdf": "application/pdf", "json": "application/json"}
 
@@ -68,17 +79,22 @@ def report_routes(source: Source, templates: Templates) -> APIRouter:
         if dot and form not in _TYPES:
             raise missing("report", file[:_TEXT_MAX], "the list at /reports")
         named, asked = _named(name), _asked(request)
+        if not dot and (asked.day, asked.since, asked.until) == (None, None, None):
+            return HTMLResponse(_ask(templates, page_values(request, signed) | _choices(source, asked, named)))
         run = _find(runs(request), named, asked, source.snapshot().at)
         if not await runs(request).wait(run, PATIENCE_S):
             if dot:
                 return RedirectResponse(f"/reports/{named.name}?{_query(asked)}", 303)
             values = page_values(request, signed) | {"named": named, "run": run, "query": _query(asked)}
             return HTMLResponse(templates.get_template("report_waits.html").render(**values))
+        if run.wrong and not dot and "text/html" in request.headers.get("accept", ""):
+            values = page_values(request, signed) | _choices(source, asked, named)
+            return HTMLResponse(_ask(templates, values, run.wrong), 422)
         _refuse(run)
         if dot:
             await _keep_export(request, signed, f"report {name} as {form}, {_query(asked)}")
             return await asyncio.to_thread(_as_file, run, form)
-        values = page_values(request, signed) | _choices(source, asked, named)
+        values = page_values(request, signed) | _choices(source, asked, named) | {"asks": _asks(source, signed, named)}
         made = await asyncio.to_thread(_render, templates, run, values, _query(asked))
         return HTMLResponse(made)
 
@@ -109,6 +125,25 @@ def _find(runs: ReportRuns, named: Named, asked: AskedFor, at: int) -> Run:
     except TooManyReports:
         raise HTTPException(503, {"error": "as many reports are being made as this machine makes at once",
                                   "remedy": "wait until one is done, then ask again"}) from None
+
+
+def _ask(templates: Templates, values: Mapping[str, Any], wrong: str = "") -> str:
+    """The form for one report: what is asked so far, and what cannot be asked and why."""
+    what, _, remedy = wrong.partition("; ")
+    filters = urlencode({name: text for name, text in (("meter", values["asked"].meter),
+                                                       ("table", values["asked"].table)) if text is not None})
+    return templates.get_template("report_ask.html").render(
+        **values, wrong=what, remedy=remedy, filters=f"&{filters}" if filters else "")
+
+
+def _asks(source: Source, signed: Signed, named: Named) -> list[Ask]:
+    """The form by which a check of the due list is entered, for those who may enter one."""
+    kind = KINDS["check-done"]
+    if named.name != "due" or signed.person.role not in kind.by:
+        return []
+    plan = source.snapshot().plan
+    mine = [check.name for check in CHECKS.values() if signed.person.role in check.by]
+    return [Ask(kind, {"check": mine, "table": list(plan.tables), "meter": list(plan.meters)}, fresh_act_id())]
 
 
 def _refuse(run: Run) -> None:

@@ -126,7 +126,7 @@ class ReportRuns:
             except ValueError as wrong:
                 run.wrong = str(wrong)
                 return
-            run.scope = scope._replace(version=self._version, signs=self._signs)
+            run.scope = scope._replace(version=self._version, signs=self._signs, now=run.at)
             run.report = run.named.make(ranges, run.scope)
         except LedgerError as wrong:
             run.trouble = str(wrong)
