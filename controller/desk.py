@@ -22,6 +22,7 @@ from controller import (
 from controller.acts import KINDS, Act, Acted, ActRefused, Why, act_body, act_from, check_people
 from controller.floor import Floor
 from controller.floor_state import canonical
+from controller.manual_slips import BY_HAND
 from controller.outcome import Outcome
 from controller.people_acts import PEOPLE_RULES
 
@@ -60,6 +61,8 @@ def check(floor: Floor, asked: Act) -> None:
     """Raise ActRefused unless the right people signed, by the table of acts and the floor's configuration."""
     kind, awards = KINDS[asked.kind], floor.plan.awards
     third = kind.third | awards.release if asked.kind == "envy-paid" else kind.third
+    if asked.kind == BY_HAND:
+        third = awards.release
     check_people(asked, kind._replace(by=awards.by(asked.kind) or kind.by, third=third))
 
 

@@ -9,11 +9,14 @@ from typing import NamedTuple
 from controller.floor_state import ACCOUNTS, Meter
 from controller.meter import BrokenInvariant
 
-RULES_VERSION = 2
+RULES_VERSION = 4
 """The version of the engine's rules; each entry names it and is replayed by it for ever (docs/LEDGER.md)."""
 CHECKED_RULES = 2
 """From this version on chips that differ are doubt about a whole game until people have found why; the person who may
 not sign is told by role, wager and finding too; a true hand comes in the place of one that was paid in error."""
+SLIP_RULES = 4
+"""From this version on a slip written by hand is what a table can have paid, and closes its award; surveillance signs
+nothing; a remote opening ends the session of the one before it."""
 
 
 class Posting(NamedTuple):

@@ -1,4 +1,4 @@
-"""Slips: one gapless series of numbers for each book, counted reprints, and slips written by hand. Pure (R-58).
+"""Slips: one gapless series of numbers for each book, and counted reprints. Pure (R-58).
 
 The first print of an award issues its number; every print is an entry. Nothing ever takes a number back.
 """
@@ -8,6 +8,7 @@ from typing import Any
 from controller.acts import Act, ActRefused, Why
 from controller.award_acts import game_of, place_of
 from controller.floor import Floor
+from controller.manual_slips import BY_HAND, enter_manual
 from controller.outcome import Outcome
 
 SERIES = "series"
@@ -46,15 +47,4 @@ def _steps_of(cases: dict[tuple[int, str], Any], past: list[dict[str, Any]], pla
     return gone[-1]["steps"] if gone else None
 
 
-def enter_manual(floor: Floor, act: Act, _at: int) -> Outcome:
-    """A slip that was written by hand while the controller was down: its own number, once."""
-    table, written = act.fields["table"], act.fields["written"]
-    if table not in floor.tables:
-        raise ActRefused(Why.NOT_FOUND, f"there is no table {table}", "choose one from the page")
-    if written in floor.rows.get("manual-slip", {}):
-        raise ActRefused(Why.ALREADY_DONE, f"the slip {written} has been entered", "look at the slip register")
-    floor.keep("manual-slip", written, {"amount": act.fields["handed"], "table": table})
-    return Outcome(table=table)
-
-
-RULES = {"slip-printed": print_slip, "manual-slip": enter_manual}
+RULES = {"slip-printed": print_slip, BY_HAND: enter_manual}

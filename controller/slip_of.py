@@ -36,7 +36,7 @@ def slip_of(game: GameFile, seat: int, spot: str, number: int, copy: int, *, pla
     life = one.life
     paytable = game.round.plan.spot[spot].paytable
     paid = next((act for act in life.acts if act.kind == "award-paid"), None)
-    how = _TRAY_WORDS if life.state == award.TRAY else "" if paid is None else str(paid.fields["how"])
+    how = _TRAY_WORDS if life.state == award.TRAY else "" if paid is None else _how_words(paid)
     return Slip(
         number=number, site=game.floor.site, site_name=game.floor.name, environment=game.floor.environment,
         state=_STATE[life.state], book=game.book, entry=found.act.entry, hash=found.hash,
@@ -84,9 +84,15 @@ def _steps(game: GameFile, one: AwardFile) -> Iterator[Step]:
             yield Step(_STEP[act.kind], person, _local(game, act.at))
 
 
+def _how_words(paid: ActDone) -> str:
+    """What it was paid in, or the slip written by hand that had paid it."""
+    return f"slip {paid.told['slip']}, written by hand" if "slip" in paid.told else str(paid.fields["how"])
+
+
 def _envy_words(due: EnvyDue) -> str:
     if due.state == award.PAID and due.act is not None:
-        return f"paid in {due.act.fields['how']} by {due.act.people[0].id}"
+        how = _how_words(due.act)
+        return f"paid {'by' if 'slip' in due.act.told else 'in'} {how}, by {due.act.people[0].id}"
     return _ENVY_WORDS[due.state]
 
 

@@ -5,12 +5,11 @@ Each act is done for real by the command line: a meterd of its own, over TLS, it
 
 import re
 from collections.abc import Iterator
-from datetime import timedelta
 from typing import Any
 
 import pytest
 from books_house import message_of
-from cli_house import BEFORE, SECRET, CliHouse, commands
+from cli_house import BEFORE, BEGAN, SECRET, CliHouse, commands
 from ledger_house import hit, lock, said
 
 from controller import losses
@@ -149,7 +148,7 @@ def awards(evening: Evening) -> None:
     evening.award("envy-paid", "mona", 3, 1, "to=2", "how=chips")
     evening.award("envy-unclaimed", "mona", 3, 1, "to=3", "reason=the player left")
     evening.award("award-refused", "anna", 4, 2, "reason=no such hand", second="ben")
-    evening.act("manual-slip", "anna", "table=PG-01", "written=M-7", "when=yesterday 23:10", "seat=2",
+    evening.act("manual-slip", "anna", "table=PG-01", "written=M-7", "when=2026-12-01 00:10", "seat=2",
                 "outcome=four-of-a-kind", "handed=$100.00", "reason=the box was down", second="ben")
 
 
@@ -215,8 +214,8 @@ def meters(evening: Evening) -> None:
 def the_day(evening: Evening) -> None:
     """The books of the day; and an alarm that is found by its kind and place, as ``meterctl alarms`` tells them."""
     house = evening.house
-    yesterday = load(house.config)[0].gaming_day(BEFORE) - timedelta(days=1)
-    evening.act("day-closed", "dora", f"day={yesterday}")
+    first = load(house.config)[0].gaming_day(BEGAN)
+    evening.act("day-closed", "dora", f"day={first}")
     if "check-done" in KINDS:  # which names its own role: accounting reads the meters
         evening.act("check-done", "dora", "check=monthly-reading", "meter=pg-link", "finding=as recorded")
     evening.act("hold-set", "mona", "id=dispute-1", "reason=a claim")

@@ -29,6 +29,7 @@ PURE_ROOMS = (
     "controller.meter_acts",
     "controller.money",
     "controller.outcome",
+    "controller.manual_slips",
     "controller.paytable",
     "controller.people",
     "controller.people_acts",

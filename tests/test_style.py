@@ -31,6 +31,7 @@ MONEY_ROOMS = (
     "controller/ledger/",
     "controller/award_acts.py",
     "controller/corrections.py",
+    "controller/manual_slips.py",
     "controller/meter_acts.py",
     "controller/slip.py",
     "controller/slip_acts.py",

@@ -21,7 +21,7 @@ NEXT_STEPS = ("award-verified", "award-released", "paper-done", "award-paid")
 _VERB = {"award-verified": "verify", "award-released": "release", "paper-done": "complete the checklist",
          "award-paid": "pay"}
 _ASIDE = {"award-verified": "The cards do not agree with the hand",
-          "award-paid": "The amount handed over differs from the award"}
+          "award-paid": "The amount handed over differs from the award, or a slip written by hand has paid it"}
 """What asks for a reason and for another person, in two acts that mostly ask for neither."""
 
 
@@ -90,7 +90,7 @@ def form_of(
     aside = _ASIDE.get(kind, "")
     asked = [one for one in found.fields if one.name not in values and not (cards and one.name == "cards")
              and not (lines and one.name == "ticked")]
-    apart = [one for one in asked if aside and one.name == "reason"]
+    apart = [one for one in asked if aside and one.name in ("reason", "slip")]
     return Form(found, fresh_act_id(), values, button or found.title, choices or {}, given or {},
                 tuple([one for one in asked if one not in apart]), tuple(apart), aside, third, cards, lines)
 
@@ -211,12 +211,12 @@ def _seated(
     return form_of(kind, person, game.floor.awards, values | known, button, choices=choices)
 
 
-def table_forms(view: TableView, person: Person, rules: AwardRules) -> Iterator[Form]:
-    """Opening or closing a table, and accepting its loss."""
+def table_forms(view: TableView, person: Person, rules: AwardRules, *, unheard: bool) -> Iterator[Form]:
+    """Opening or closing a table, and accepting its loss; one whose unit is not heard is closed by two people."""
     values = {"table": view.plan.id}
     kinds = ["table-opened" if view.closed else "table-closed"] + (["loss-accepted-by"] if view.loss else [])
     for kind in kinds:
-        made = form_of(kind, person, rules, values)
+        made = form_of(kind, person, rules, values, third=unheard and kind == "table-closed")
         if made is not None:
             yield made
 

@@ -14,12 +14,14 @@ from jinja2 import Environment as Templates
 
 from controller import award
 from controller.award_lives import Place
-from controller.desk_log import AwardsLately, DoneAward, EnvyOwed, TableAct
+from controller.desk_log import AwardsLately, DoneAward, EnvyOwed, Owed, TableAct
 from controller.game_file import AwardFile, EnvyDue, GameFile
 from controller.ledger.place import LedgerError
+from controller.manual_slips import BY_HAND, by_hand_words
 from controller.money import MICROCENTS_PER_CENT, PPM, format_cents, format_rate
 from controller.people import Person
 from controller.plan import AwardRules
+from controller.register import Rows
 from controller.slip import ROUNDING_WORDS, WHOLE_WORDS, MeterWorking, exact
 from controller.slip_of import payee_of, printed_of, slip_of
 from controller.slip_pdf import slip_pdf
@@ -69,6 +71,9 @@ _STEP_WORDS = {"verify": "verified", "release": "released", "pay": "paid", "pape
 class AwardSource(Source, Protocol):
     """What these pages need of the daemon besides the pages' ``Source``. All of it is durable."""
 
+    def rows(self, book: str, kind: str) -> Rows:
+        """The newest state rows of a kind in a book, by key."""
+
     async def game_file(self, table: str, game: int) -> GameFile | None:
         """One game of a table of the plan; None when it has had none of that number. Raises LedgerError."""
 
@@ -77,6 +82,9 @@ class AwardSource(Source, Protocol):
 
     async def table_acts(self, table: str) -> Sequence[TableAct]:
         """What was done about a table of the plan, newest first. Raises LedgerError."""
+
+    async def owed_at(self, table: str) -> Sequence[Owed]:
+        """What a table of the plan owes, however old. Raises LedgerError."""
 
 
 class Waits(NamedTuple):
@@ -145,8 +153,9 @@ def award_routes(source: AwardSource, templates: Templates) -> APIRouter:
         if is_known(request, tag):
             return Response(status_code=204)
         acts, lately = await _ask(source.table_acts(table)), await _ask(source.awards_lately())
+        owed = await _ask(source.owed_at(table)) if view.owed else ()
         shown = _table(source, view, acts, signed.person) | {
-            "gone": _gone(lately, table), "tag": tag, "asks_s": ASKS_S}
+            "owed": owed, "gone": _gone(lately, table), "tag": tag, "asks_s": ASKS_S}
         return _page(request, source, signed, templates, "table.html", shown)
 
     @routes.get("/tables/{table}/game", dependencies=[Depends(signed_in)])
@@ -315,6 +324,7 @@ def _game_shown(source: AwardSource, game: GameFile, person: Person) -> dict[str
                                             barred=_entered(game, (seat, spot), person)))
                   for seat, spot, label, due in game.envy_only],
         "corrections": correction_forms(game, person, at),
+        "by_hand": by_hand_words(source.rows(game.book, BY_HAND).values(), game.table, game.round.at),
         "may_take_evidence": person.role in MAY_TAKE,
         "last_day": game.last_day(),
         "with_picker": any(card.next is not None and card.next.form is not None and card.next.form.cards
@@ -444,12 +454,14 @@ def _table(source: AwardSource, view: TableView, acts: Sequence[TableAct], perso
     device = snapshot.devices.get(view.plan.device)
     why = view.loss or view.held or ("" if device is not None and device.playable else
                                      device.reason if device is not None else "the table unit was never heard")
+    silent = device is None or not device.known
     return {
         "view": view,
         "acts": acts,
         "signs": signs,
         "why": "" if view.closed else why,
-        "forms": {form.kind.name: form for form in table_forms(view, person, snapshot.plan.awards)},
+        "unheard": silent,
+        "forms": {form.kind.name: form for form in table_forms(view, person, snapshot.plan.awards, unheard=silent)},
         "paytables": list({spot.paytable.id: spot.paytable for spot in view.plan.spots}.values()),
         "meters": [snapshot.meters[name] for name in dict.fromkeys(
             feed.meter for spot in view.plan.spots for feed in spot.feeds) if name in snapshot.meters],
