@@ -8,7 +8,7 @@ below the award is the house's, never the meter's (R-59).
 from collections.abc import Mapping
 from typing import Any
 
-from controller import award, rounds
+from controller import award, manual_slips, rounds
 from controller.acts import Act, ActRefused, Why, named, need_third
 from controller.floor import Floor
 from controller.floor_state import Case, Meter, Round
@@ -265,6 +265,8 @@ def pay(floor: Floor, act: Act, at: int) -> Outcome:
         raise ActRefused(Why.NOT_NOW, "the checklist of this award is not complete", "complete it first")
     handed, withheld = act.fields["handed"], _withheld(case)
     net = due - withheld
+    paid = manual_slips.Paid([found.game, *place], place[0], found.hits[place].hit.outcome, net)
+    by_hand = manual_slips.close_by(floor, act, found, paid)
     if handed != net:
         if "reason" not in act.fields:
             raise ActRefused(Why.WRONG_FIELD, f"to be handed over is {format_cents(net)}, not {format_cents(handed)}",
@@ -276,6 +278,8 @@ def pay(floor: Floor, act: Act, at: int) -> Outcome:
         postings += post(meter, (("pending", -microcents), ("paid", microcents)))
         floor.touch_meters(meter.plan.id)
     told = _about(found, place) | {"difference": handed - net, "handed": handed, "how": act.fields["how"]}
+    told |= by_hand
+    manual_slips.note_closed(floor, by_hand, paid)
     if withheld:
         told["withheld"] = withheld
     waited = award.waiting(found)

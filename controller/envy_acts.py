@@ -4,7 +4,7 @@ It is the house's money, never a meter's. Who entered or corrected the hand, or 
 not pay it; a large amount, or one for a seat in doubt, is paid by two people, the second of a role that releases.
 """
 
-from controller import award, rounds
+from controller import award, manual_slips, rounds
 from controller.acts import FLOOR, Act, ActRefused, Why, named, need_third
 from controller.award_acts import DONE, game_of, independent, needs_release, no_finder, place_of
 from controller.floor import Floor
@@ -54,9 +54,12 @@ def pay_envy(floor: Floor, act: Act, _at: int) -> Outcome:
                          "ask another person")
     if floor.rules >= CHECKED_RULES:
         _signers(floor, act, found, line, cents)
+    paid = manual_slips.Paid([found.game, *line], line[2], manual_slips.ENVY, cents)
+    by_hand = manual_slips.close_by(floor, act, found, paid)
+    manual_slips.note_closed(floor, by_hand, paid)
     found.lines[line] = "paid"
     floor.touch_round(found)
-    return Outcome({"cents": cents, "how": act.fields["how"]}, (), found.plan.id, found.game)
+    return Outcome({"cents": cents, "how": act.fields["how"]} | by_hand, (), found.plan.id, found.game)
 
 
 def _signers(floor: Floor, act: Act, found: Round, line: Line, cents: int) -> None:

@@ -10,6 +10,7 @@ from jinja2 import Environment as Templates
 
 from controller.acts import KINDS, ActKind
 from controller.day_log import DayAct
+from controller.manual_slips import ENVY, OTHER
 from controller.web.floor_page import clock_of
 from controller.web.sessions import PeopleSource, Signed, fresh_act_id, page_values, signed_in
 
@@ -58,7 +59,7 @@ def _asks(source: DaySource, signed: Signed, yesterday: str) -> list[Ask]:
     plan = source.snapshot().plan
     outcomes = sorted({prize.outcome for table in plan.tables.values() for spot in table.spots
                        for prize in spot.paytable.prizes})
-    choices = {"meter": list(plan.meters), "table": list(plan.tables), "outcome": outcomes}
+    choices = {"meter": list(plan.meters), "table": list(plan.tables), "outcome": [*outcomes, ENVY, OTHER]}
     values = {"day-closed": {"day": yesterday}}
     return [Ask(KINDS[name], values.get(name, {}), choices, fresh_act_id()) for name in _ORDER
             if signed.person.role in KINDS[name].by]
