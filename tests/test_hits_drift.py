@@ -48,10 +48,10 @@ async def floor(tmp_path: Path) -> AsyncIterator[RunningFloor]:
 async def counting(floor: RunningFloor) -> int:
     """A meterd that has just begun to count, and is held in it: the process that counts."""
     floor.spawn()
-    await until(lambda: children(floor.process.pid), 20)
-    (pid,) = children(floor.process.pid)
-    os.kill(pid, signal.SIGSTOP)
-    return pid
+    found: list[int] = []
+    await until(lambda: found.extend(children(floor.process.pid)) or found, 20, floor.log())
+    os.kill(found[0], signal.SIGSTOP)
+    return found[0]
 
 
 class Dealer:
