@@ -18,15 +18,18 @@ from controller.acts import Act, Acted, ActRefused, Why
 from controller.board import Board
 from controller.board_reader import catch_up
 from controller.config_acts import refuse_elsewhere
+from controller.day_acts import CLOSED
 from controller.floor import Floor
-from controller.floor_state import Boot
+from controller.floor_state import Boot, Round
+from controller.ledger.day_end import read_day_end
 from controller.ledger.place import BrokenLedger, LedgerError
+from controller.ledger.ranges import Stretches
 from controller.ledger.reader import Reader, tell, tell_act
 from controller.ledger.writer import Batch, Writer
 from controller.meter import BrokenInvariant
 from controller.metrics import Stats
 from controller.plan import FloorPlan
-from controller.taken import Asked, Taken
+from controller.taken import Asked, DayEnd, Taken
 from controller.waiting_config import spread
 from firmware_bridge.messages import Numbered
 
@@ -65,6 +68,7 @@ class Books:
         self._acts: list[asyncio.Future[bool]] = []
         """Acts that wait for their commit; a rebuilt state answers them with False."""
         self._acts_done = 0
+        self._stretches = Stretches()
         self._refused: dict[tuple[str, str, str, str], int] = {}
         """By person, token, kind and reason: acts that were refused since this daemon began."""
         self._messages = self._written = 0
@@ -158,12 +162,14 @@ class Books:
             await self._keep_refusal(book, asked, no)
             raise
         await self._know_its_game(book, asked)
+        day_end = await self._know_its_day(book, asked)
+        owing = await self._know_what_is_owed(book) if asked.kind == "handed-over" else []
         floor = self.floors[book]
         for other in self.floors.values():  # one form is one act, whatever book it is sent to
             if asked.id in other.acts:
                 floor.acts.setdefault(asked.id, other.acts[asked.id])
         try:
-            tell_act(floor, asked, self._reader.recall_act, lambda *_: None)
+            tell_act(floor, asked, self._reader.recall_act, lambda *_: None, lambda _: day_end, lambda: owing)
         except LedgerError as wrong:
             self._fail(str(wrong))
             raise ActRefused(Why.NOT_NOW, "the ledger cannot be read", "call the technician") from wrong
@@ -220,6 +226,44 @@ class Books:
         floor = self.floors[book]
         if found is not None and floor.find_game(game.key) is None:
             floor.remember_game(found[0], found[1].tables[game.table])
+
+    async def _know_its_day(self, book: str, asked: Act) -> DayEnd | None:
+        """How a gaming day ended that is to be closed, read aside once all that was entered of it is durable."""
+        day = desk.names_day(self.floors[book], asked)
+        if day is None:
+            return None
+        if not await self._durable():
+            raise ActRefused(Why.NOT_NOW, "the ledger could not be written; nothing was done", "send it again")
+        closed = self.floors[book].rows.get("day", {}).get(CLOSED)
+        try:
+            told = await asyncio.to_thread(
+                read_day_end, self._reader.path, self._stretches, book, day, closed, self._clock(),
+                partial(self._reader.games_owing, book))
+            if told is not None and told.balances is not None and self._earliest_after(book, told.number) < told.end:
+                raise ActRefused(Why.NOT_NOW, f"the clock was set back into {day}", "look at the clock; send it again")
+        except LedgerError as wrong:
+            self._fail(str(wrong))
+            raise ActRefused(Why.NOT_NOW, "the ledger cannot be read", "call the technician") from wrong
+        return told
+
+    def _earliest_after(self, book: str, number: int) -> int:
+        """The earliest time of the entries that were made after one, durable or not yet; now, if there are none."""
+        batches = () if self._writing is None else self._writing.batches
+        found = [entry.at for batch in batches if batch.book == book for entry in batch.entries]
+        found += [entry.at for entry in self.floors[book].entries]
+        return min(self._reader.earliest_after(book, number) or self._clock(), self._clock(), *found)
+
+    async def _know_what_is_owed(self, book: str) -> list[Round]:
+        """The games that owe something, read aside; what has changed since is in memory."""
+        try:
+            found, seen = list[Round](), -1
+            while seen != self._acts_done:
+                seen = self._acts_done
+                found = await asyncio.to_thread(lambda: list(self._reader.games_owing(book)))
+        except LedgerError as wrong:
+            self._fail(str(wrong))
+            raise ActRefused(Why.NOT_NOW, "the ledger cannot be read", "call the technician") from wrong
+        return found
 
     def _after_all(self, asked: Act) -> Acted:
         """A commit that reported a failure may have been done (MO-06): the ledger says whether the act was."""

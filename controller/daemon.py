@@ -83,6 +83,7 @@ class Daemon:
         reads = DeskReads(reader, plan, config, lambda: self._stop.is_set())
         self.game_file, self.awards_lately, self.table_acts = reads.game_file, reads.awards_lately, reads.table_acts
         self.meters_due, self.meter_file, self.day_acts = reads.meters_due, reads.meter_file, reads.day_acts
+        self.day_open = reads.day_open
         self.meter_curve = reads.meter_curve
         self.versions, self.file_document, self._trial = reads.versions, reads.file_document, reads.trial
         self.plan, self.wiring, self.stats = plan, wiring, stats

@@ -1,6 +1,7 @@
 """The gaming day: signs are read, checks made, shifts handed over, and accounting closes the day. Pure (R-79..R-84).
 
-A day is closed once, in its order, after it has ended; what is entered later falls in the open day.
+A day is closed once, in its order from the ledger's first one on, after it has ended; what is entered later falls in
+the open day. What the entry says of a day is how it ended, whenever it is signed: the ledger is asked for it before.
 """
 
 from datetime import date, timedelta
@@ -8,15 +9,20 @@ from typing import Any
 
 from controller.acts import Act, ActRefused, Why, named
 from controller.alarms import alarms_of
+from controller.carried import how_many, listed, listed_alarms, owing
 from controller.checks import CHECKS, Check, Of
 from controller.floor import Floor
-from controller.floor_state import ACCOUNTS
+from controller.floor_state import ACCOUNTS, Round
+from controller.journal import DAY_RULES
 from controller.meter_acts import meter_of
 from controller.money import MICROCENTS_PER_CENT, whole_cents
 from controller.outcome import Outcome
+from controller.taken import DayEnd
 
 CLOSED = "closed"
 HOLDS_MAX = 64
+COUNTS_KEPT = 2_000
+"""Games whose counts differ that are followed from one day to the next."""
 
 
 def last_closed(floor: Floor) -> date | None:
@@ -25,18 +31,58 @@ def last_closed(floor: Floor) -> date | None:
     return None if kept is None else date.fromisoformat(kept["day"])
 
 
+def read_day(text: str) -> date | None:
+    """A gaming day as people write it, or None."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None
+
+
+def next_day(told: DayEnd) -> date:
+    """The day that is to be closed next."""
+    return max(told.first, date.fromisoformat(told.after) + timedelta(days=1)) if told.after else told.first
+
+
 def balances(floor: Floor) -> dict[str, dict[str, int]]:
     """Every account of every meter, in microcents."""
     return {name: {account: getattr(meter, account) for account in ACCOUNTS} for name, meter in floor.meters.items()}
 
 
 def close_day(floor: Floor, act: Act, at: int) -> Outcome:
-    """Accounting signs a day that has ended: with the balances as they stand, and what is carried over."""
-    try:
-        day = date.fromisoformat(act.fields["day"])
-    except ValueError as wrong:
-        what = f"{act.fields['day'][:20]} is no day"
-        raise ActRefused(Why.WRONG_FIELD, what, "write a day like 2026-12-31") from wrong
+    """Accounting signs a day that has ended: with the balances at its end, and what is carried over from it.
+
+    Awards, envy and counts are those that were open at the day's end; alarms, those that are when it is signed.
+    """
+    day = read_day(act.fields["day"])
+    if day is None:
+        raise ActRefused(Why.WRONG_FIELD, f"{act.fields['day'][:20]} is no day", "write a day like 2026-12-31")
+    if floor.rules < DAY_RULES:
+        return _close_as_it_stands(floor, act, at, day)
+    told, last = floor.day_end, last_closed(floor)
+    if told is None or told.day != day:
+        raise ActRefused(Why.WRONG_FIELD, f"no ledger has a day {day}", "write a day like 2026-12-31")
+    if last is not None and day <= last:
+        raise ActRefused(Why.ALREADY_DONE, f"the days up to {last} are closed", f"close {last + timedelta(days=1)}")
+    if day < told.first:
+        raise ActRefused(Why.NOT_FOUND, f"this ledger begins with the gaming day {told.first}",
+                         f"close {next_day(told)}")
+    if at < told.end:
+        raise ActRefused(Why.NOT_NOW, f"the gaming day {day} has not ended", "close it when the next one has begun")
+    if day != next_day(told):
+        raise ActRefused(Why.NOT_NOW, f"{next_day(told)} is not closed yet",
+                         f"close the days in their order: {next_day(told)} first")
+    if told.balances is None or told.after != ("" if last is None else last.isoformat()):
+        raise ActRefused(Why.NOT_NOW, "another day was closed in this moment", "look at the page, and close it again")
+    floor.keep("day", CLOSED, {"at": at, "by": list(act.by), "counts": told.counts[-COUNTS_KEPT:],
+                               "day": day.isoformat()})
+    carried = {**told.open, "alarms": listed_alarms(alarms_of(floor).values())}
+    return Outcome({"awards_pending": how_many(told.open["awards"]), "balances": told.balances, "carried": carried,
+                    "day": day.isoformat(), "end": told.end})
+
+
+def _close_as_it_stands(floor: Floor, act: Act, at: int, day: date) -> Outcome:
+    """As the rules were before version 3: with the balances at the moment of signing, beginning with any day."""
     if day >= floor.plan.gaming_day(at):
         raise ActRefused(Why.NOT_NOW, f"the gaming day {day} has not ended", "close it when the next one has begun")
     last = last_closed(floor)
@@ -87,10 +133,21 @@ def _refuse_place(floor: Floor, act: Act, check: Check) -> None:
 
 
 def hand_over(floor: Floor, _act: Act, _at: int) -> Outcome:
-    """One shift manager hands the floor to the next: what is open goes with it, signed by both."""
-    alarms = [f"{alarm.kind}/{alarm.place}" for alarm in alarms_of(floor).values() if alarm.stands]
+    """One shift manager hands the floor to the next: what is open goes with it, listed, and signed by both.
+
+    The games that owe something must be in memory: ``tell_act``.
+    """
     held = sorted(name for name, table in floor.tables.items() if table.loss is not None or table.held_by)
+    if floor.rules >= DAY_RULES:
+        open_ = listed(owing(games_of(floor))) | {"alarms": listed_alarms(alarms_of(floor).values())}
+        return Outcome({"awards_pending": floor.awards_pending, "held": held, "open": open_})
+    alarms = [f"{alarm.kind}/{alarm.place}" for alarm in alarms_of(floor).values() if alarm.stands]
     return Outcome({"alarms": sorted(alarms), "awards_pending": floor.awards_pending, "held": held})
+
+
+def games_of(floor: Floor) -> list[Round]:
+    """The games in memory."""
+    return [*floor.games.values(), *(table.open for table in floor.tables.values() if table.open is not None)]
 
 
 def set_hold(floor: Floor, act: Act, at: int) -> Outcome:

@@ -5,6 +5,7 @@ rules are in the room that ``RULES`` names; they check everything before they ch
 """
 
 from collections.abc import Callable, Mapping
+from datetime import date
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from controller import (
 from controller.acts import KINDS, Act, Acted, ActRefused, Why, act_body, act_from, check_people
 from controller.floor import Floor
 from controller.floor_state import canonical
+from controller.journal import DAY_RULES
 from controller.manual_slips import BY_HAND
 from controller.outcome import Outcome
 from controller.people_acts import PEOPLE_RULES
@@ -55,6 +57,13 @@ def names_game(act: Act) -> Named | None:
     """The game that an act speaks of, or None."""
     table, game = act.fields.get("table"), act.fields.get("game")
     return Named(table, game) if isinstance(table, str) and isinstance(game, int) else None
+
+
+def names_day(floor: Floor, act: Act) -> date | None:
+    """The gaming day that an act is about to close, of which the floor must be told how it ended; or None."""
+    if act.kind != "day-closed" or act.id in floor.acts or floor.rules < DAY_RULES:
+        return None
+    return day_acts.read_day(act.fields["day"])
 
 
 def check(floor: Floor, asked: Act) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from controller.acts import Act
 from controller.config import load
-from controller.day_log import DayAct, read_day_acts
+from controller.day_log import DayAct, DayOpen, read_day_acts, read_day_open
 from controller.desk_log import AwardLog, AwardsLately, TableAct, read_table_acts
 from controller.game_file import GameFile, read_game
 from controller.ledger.curve import Curve, read_curve
@@ -63,9 +63,13 @@ class DeskReads:
         """What an act would do to the meters as the ledger has them; raises ActRefused."""
         return await asyncio.to_thread(try_act, self._reader, self._plan, act, at)
 
-    async def day_acts(self, book: str) -> Sequence[DayAct]:
-        """The latest readings, hand-overs, closings and hand-written slips of a book."""
-        return await asyncio.to_thread(read_day_acts, self._reader, book)
+    async def day_acts(self) -> Sequence[DayAct]:
+        """The latest readings, hand-overs, closings and hand-written slips of all books."""
+        return await asyncio.to_thread(read_day_acts, self._reader, self._plan.books)
+
+    async def day_open(self) -> DayOpen:
+        """What is owed in all books, and the gaming day that is to be closed next."""
+        return await asyncio.to_thread(read_day_open, self._reader, self._plan)
 
     async def versions(self, count: int) -> Sequence[Version]:
         """The latest configurations of the first book, newest first."""

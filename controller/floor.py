@@ -31,7 +31,7 @@ from controller.money import MICROCENTS_PER_CENT
 from controller.plan import FloorPlan, TablePlan
 from controller.refusal import Refusal
 from controller.rounds import Done
-from controller.taken import Asked, Recalled, Taken
+from controller.taken import Asked, DayEnd, Recalled, Taken
 from controller.waiting_config import follow_resets
 from firmware_bridge.messages import Close, Count, Hits, Lock, Malformed, Notice, Numbered, Void, content
 
@@ -77,6 +77,8 @@ class Floor:
         self.rows: dict[str, dict[str, dict[str, Any]]] = {}
         """What people have made, by kind and key (``keep``)."""
         self.acts: dict[str, tuple[str, Acted]] = {}  # by id: its content, and what came of it
+        self.day_end: DayEnd | None = None
+        """The gaming day that people are about to close, as the ledger has it."""
         self.entries: list[Entry] = []
         self._changes = Changes()
         self._resets: set[str] = set()

@@ -14,6 +14,9 @@ RULES_VERSION = 4
 CHECKED_RULES = 2
 """From this version on chips that differ are doubt about a whole game until people have found why; the person who may
 not sign is told by role, wager and finding too; a true hand comes in the place of one that was paid in error."""
+DAY_RULES = 3
+"""From this version on a day is closed with the balances and what was open at its own end, from the ledger's first day
+on; and what is handed over with a shift is listed."""
 SLIP_RULES = 4
 """From this version on a slip written by hand is what a table can have paid, and closes its award; surveillance signs
 nothing; a remote opening ends the session of the one before it."""

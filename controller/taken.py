@@ -1,6 +1,7 @@
 """What became of a message, and what the engine must be told from the ledger before it can take one. Pure values."""
 
 from collections.abc import Iterable, Mapping
+from datetime import date
 from typing import Any, NamedTuple
 
 from controller.money import MICROCENTS_PER_CENT
@@ -66,3 +67,23 @@ class Recalled(NamedTuple):
     content: str | None = None
     reason: str = ""
     entry: int = 0
+
+
+class DayEnd(NamedTuple):
+    """A gaming day that people are about to close, as the ledger has it. Times in UTC microseconds."""
+
+    day: date
+    end: int
+    """The first instant after it."""
+    first: date
+    """The book's first gaming day."""
+    after: str
+    """The last day that was closed when the ledger was asked; empty: none."""
+    number: int = 0
+    """The last entry that was looked at."""
+    balances: Mapping[str, Mapping[str, int]] | None = None
+    """By meter and account, at its end; None: it is not over, or not the next one to close."""
+    open: Mapping[str, Any] = {}
+    """What was open at its end, as the entry lists it: awards, envy, counts."""
+    counts: tuple[tuple[Any, ...], ...] = ()
+    """The counts that differed at its end, for the day after it."""

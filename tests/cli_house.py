@@ -17,13 +17,15 @@ from ledger_house import entered, rows
 
 from controller.cli import main
 from controller.config import load
-from controller.demo import STAFF, free_port, make_ledger
+from controller.demo import STAFF, free_port
 from controller.floor import Floor
+from controller.ledger.writer import Batch, create
 from controller.people_on_box import Newcomer, begin
 
 SECRET = "correct horse battery"
 BEFORE = time.time_ns() // 1_000 - 60 * 1_000_000
 """A minute ago: what was played and who was made before meterd started."""
+BEGAN = BEFORE - 2 * 24 * 3_600 * 1_000_000
 
 
 def certificate(folder: Path, name: str = "page", *more: str) -> Path:
@@ -37,14 +39,17 @@ def certificate(folder: Path, name: str = "page", *more: str) -> Path:
 
 
 class CliHouse:
-    """The contract's floor with ``more`` in its file; ``play`` makes entries before meterd starts."""
+    """The contract's floor with ``more`` in its file, in a ledger that began two days ago.
+
+    ``play`` makes entries before meterd starts.
+    """
 
     def __init__(self, folder: Path, more: str = "", play: Callable[[Floor], object] | None = None) -> None:
         self.folder, self.port = folder, free_port()
         self.config, self.ledger, self.cert = folder / FLOOR, folder / "ledger.db", certificate(folder)
         contract_floor(folder).add(more + f'\n[web]\nport = {self.port}\ntls_cert = "page.pem"\ntls_key = "page.key"\n')
-        plan, wiring = load(self.config)
-        make_ledger(plan, wiring.ledger_url)
+        plan, _ = load(self.config)
+        create(self.ledger, [Batch(book, *Floor.opened(plan, book, BEGAN).drain()) for book in plan.books])
         begin(self.ledger, "a test", [Newcomer(person, name, SECRET) for person, name in STAFF], BEFORE)
         if play is not None:
             entered(self.ledger, play)

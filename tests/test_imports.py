@@ -17,6 +17,7 @@ PURE_ROOMS = (
     "controller.evidence_check",
     "controller.award_acts",
     "controller.envy_acts",
+    "controller.carried",
     "controller.changes",
     "controller.config_times",
     "controller.proposals",

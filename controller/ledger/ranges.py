@@ -7,7 +7,7 @@ back. The first look at a ledger reads it once; later ones read what is new.
 
 import json
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
@@ -68,10 +68,12 @@ class Ranges:
     """One look at one SQLite ledger, up to the entries that were its last when the look began.
 
     ``breath`` is called between pieces with how many entries were read; it may pause, or raise to give up.
+    ``until``: by book, the last entry that is looked at, as if none had been made after it.
     """
 
     def __init__(
-        self, path: Path, known: Stretches | None = None, breath: Callable[[int], None] | None = None
+        self, path: Path, known: Stretches | None = None, breath: Callable[[int], None] | None = None,
+        until: Mapping[str, int] | None = None,
     ) -> None:
         inspect_file(path)
         self._path = path
@@ -88,7 +90,8 @@ class Ranges:
         with self._connected() as connection:
             heads = connection.execute(select(schema.state.c.book, schema.state.c.number).where(
                 schema.state.c.kind == "head").order_by(schema.state.c.book)).all()
-            for book, number in heads:
+            for book, head in heads:
+                number = (until or {}).get(book, head)
                 at = connection.scalar(select(entry.c.at).where(entry.c.book == book, entry.c.number == number))
                 if at is None:
                     raise LedgerError(f"{path}: book {book} lacks its last entry; restore a backup")
@@ -227,6 +230,13 @@ class Ranges:
                 return self._edges(book, stretch, stretch.earliest, before)[1]
         return 0
 
+    def first_since(self, book: str, since: int) -> int:
+        """The smallest number of an entry made at an instant or later; one more than the last for none."""
+        for stretch in self._stretches(book):
+            if stretch.latest >= since:
+                return self._edges(book, stretch, since, stretch.latest + 1)[0]
+        return self._lasts[book][0] + 1
+
     # ------------------------------------------------------------------ streams
 
     def entries(self, book: str, start: int, end: int) -> Iterator[Entry]:
@@ -284,6 +294,26 @@ class Ranges:
                 for found in self.seldom(book, kinds, stretch.first, stretch.last):
                     if start <= found.at < end:
                         yield found
+
+    def counts_within(self, book: str, start: int, end: int, games: Collection[int] = ()) -> Iterator[Entry]:
+        """Chip counts made from ``start`` on and before ``end``, without postings: those of games with some numbers,
+        or else those that differ from the wagers."""
+        query = select(*entry.c[:11]).where(entry.c.book == book, entry.c.kind == "count", entry.c.at >= start,
+                                            entry.c.at < end)
+        query = query.where(entry.c.game.in_(games) if games else entry.c.body.contains('"difference":'))
+        for stretch in self._stretches(book):
+            if stretch.earliest < end and stretch.latest >= start:
+                piece = query.where(entry.c.number.between(stretch.first, stretch.last)).order_by(entry.c.number)
+                with self._connected() as connection:
+                    rows = connection.execute(piece).all()
+                self._read(stretch.last - stretch.first + 1)
+                yield from _with_postings(rows, ())
+
+    def named(self, book: str, numbers: Collection[int]) -> list[Entry]:
+        """Entries by their numbers, with their postings, rising; those after the last one looked at are left out."""
+        wanted = sorted(number for number in numbers if number <= self._lasts[book][0])
+        return [found for begin in range(0, len(wanted), PIECE)
+                for found in self._named(book, wanted[begin : begin + PIECE])]
 
     def lock_of(self, book: str, table: str, game: int, before: int) -> Entry | None:
         """The lock-out of a game, looked for from a number downward; None when there is none."""

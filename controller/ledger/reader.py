@@ -1,28 +1,31 @@
 """Everything that is read from a ledger, on short read-only connections (DB-03). Never writes."""
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from controller import desk
 from controller.acts import Act
 from controller.config import ConfigError, build
 from controller.floor import BOOTS_KEPT, STATE_KINDS, Floor
-from controller.floor_state import StateRow, plan_entries, read_back
+from controller.floor_state import Round, StateRow, plan_entries, read_back, round_from
 from controller.journal import Entry, Posting
 from controller.ledger import schema
 from controller.ledger.old_game import old_game
 from controller.ledger.place import LedgerError, inspect_file, reading_engine
 from controller.ledger.schema import entry, posting, state
 from controller.plan import FloorPlan
-from controller.taken import Asked, Recalled
+from controller.taken import Asked, DayEnd, Recalled
 from firmware_bridge.messages import Numbered, content
 
+OWES_NOTHING = '"owed":0,'
+"""What stands in the row of a game that owes nothing more."""
 BOOTS_READ = 4_096
 """Boot rows read at a start; older boots are recalled when they speak again."""
 
@@ -49,8 +52,12 @@ def tell(floor: Floor, message: Numbered, recall: Callable[[Asked], Recalled]) -
 def tell_act(
     floor: Floor, act: Act, recall: Callable[[str], tuple[str, dict[str, Any], int] | None],
     recall_game: Callable[[str, int], tuple[dict[str, Any], FloorPlan] | None],
+    recall_day: Callable[[date], DayEnd | None] = lambda _: None, recall_owing: Callable[[], Iterable[Round]] = tuple,
 ) -> None:
-    """Give a floor what it must know of the ledger before it does ``act``: whether it is done, and its game."""
+    """Give a floor what it must know of the ledger before it does ``act``.
+
+    Whether it is done; the game it speaks of; how a gaming day ended that it closes; the games that owe something.
+    """
     if act.id not in floor.acts:
         known = recall(act.id)
         if known is not None:
@@ -60,6 +67,12 @@ def tell_act(
         found = recall_game(*game)
         if found is not None:
             floor.remember_game(found[0], found[1].tables[game.table])
+    day = desk.names_day(floor, act)
+    floor.day_end = None if day is None else recall_day(day)
+    if act.kind == "handed-over":
+        for owes in recall_owing():
+            if floor.find_game(owes.key) is None:
+                floor.games[owes.key] = owes
 
 
 class Reader:
@@ -209,6 +222,27 @@ class Reader:
             if made is None:
                 return None
             return made, build(self.config_entry(book, made["plan_entry"])[1]["document"])
+
+    def games_owing(self, book: str, since: int | None = None) -> Iterator[Round]:
+        """The games that owe something, and those that changed by entry ``since`` or a later one. Blocks."""
+        owes = ~state.c.body.contains(OWES_NOTHING)
+        query = select(state.c.key, state.c.body).where(state.c.book == book, state.c.kind == "award")
+        query = query.where(owes if since is None else owes | (state.c.number >= since))
+        with self._connected() as connection:
+            plans: dict[int, FloorPlan] = {}
+            for key, body in connection.execute(query):
+                made = json.loads(body)["round"]
+                number = made["plan_entry"]
+                if number not in plans:
+                    plans[number] = build(self.config_entry(book, number)[1]["document"])
+                yield round_from(made, plans[number].tables[key.rpartition("/")[0]])
+
+    def earliest_after(self, book: str, number: int) -> int | None:
+        """The earliest time of the entries after one; None: there are none."""
+        query = select(func.min(entry.c.at)).where(entry.c.book == book, entry.c.number > number)
+        with self._connected() as connection:
+            found: int | None = connection.scalar(query)
+            return found
 
     def latest_lock(self, book: str, device: str, boot: str) -> int | None:
         """The number of the latest lock-out that was posted of a boot."""

@@ -8,6 +8,8 @@ import json
 import sys
 from collections import deque
 from collections.abc import Iterator
+from datetime import date
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,21 +17,23 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, func, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from controller import desk, drift, losses
+from controller import day_acts, desk, drift, losses
 from controller.acts import ActRefused, act_from
 from controller.alarms import enter_again
 from controller.config import build
 from controller.floor import Floor
-from controller.floor_state import ACCOUNTS, StateRow, canonical, read_back
+from controller.floor_state import ACCOUNTS, Round, StateRow, canonical, read_back, round_from
 from controller.journal import RULES_VERSION, Entry, Posting
 from controller.ledger import chain, schema
+from controller.ledger.day_end import read_day_end
 from controller.ledger.old_game import old_game
 from controller.ledger.place import LedgerError, inspect_file, reading_engine
 from controller.ledger.put_away import PutAway
-from controller.ledger.reader import tell_act
+from controller.ledger.ranges import Stretches
+from controller.ledger.reader import OWES_NOTHING, tell_act
 from controller.meter import BrokenInvariant
 from controller.plan import FloorPlan
-from controller.taken import Recalled
+from controller.taken import DayEnd, Recalled
 from controller.waiting_config import configure_again
 
 _ROWS = 5_000
@@ -280,11 +284,15 @@ class _Replay:
     def __init__(self, book: str, connection: Connection) -> None:
         self._book, self._connection = book, connection
         self._plans: dict[int, FloorPlan] = {}
+        self._known = Stretches()
+        self._file: Path | None = None
         self._floor: Floor | None = None
         self._rules = 0
         """The version of the rules of the entry before."""
         self._made: deque[Entry] = deque()
         self._away = PutAway()
+        self._owing: set[str] = set()
+        """The games that owed something when their rows were put away."""
         self._latest: dict[tuple[str, str], int] = {}
         """By kind and key of a state row: the last entry that surely changed it, since rows were put away."""
 
@@ -359,7 +367,11 @@ class _Replay:
 
     def _put_away(self, floor: Floor) -> None:
         """Keep the rows that have changed, and let go of the games and acts that can be found again by them."""
-        self._away.put(floor.drain()[1], self._latest)
+        rows = floor.drain()[1]
+        for row in rows:
+            if row.kind == "award":
+                (self._owing.discard if OWES_NOTHING in row.body else self._owing.add)(row.key)
+        self._away.put(rows, self._latest)
         self._latest.clear()
         for game in list(floor.games)[:-_KEPT]:
             del floor.games[game]
@@ -380,7 +392,8 @@ class _Replay:
             if not self._away.is_new(act_id):
                 raise ValueError("an entry before it is of the same act")
             asked = act_from(entry.kind, act_id, body)
-            tell_act(floor, asked, lambda _: None, self._game)
+            tell_act(floor, asked, lambda _: None, self._game, partial(self._day, floor, entry),
+                     partial(self._games, floor))
         desk.again(floor, entry.kind, act_id, body, entry.at)
 
     def _game(self, table: str, game: int) -> tuple[dict[str, Any], FloorPlan] | None:
@@ -388,6 +401,26 @@ class _Replay:
         row = self._away.body("award", f"{table}/{game}")
         made = json.loads(row)["round"] if row is not None else old_game(self._connection, self._book, table, game)
         return None if made is None else (made, self._plans[made["plan_entry"]])
+
+    def _day(self, floor: Floor, entry: Entry, day: date) -> DayEnd | None:
+        """How a gaming day ended, again from the entries before the one that closes it."""
+        if self._file is None:
+            listed = self._connection.exec_driver_sql("PRAGMA database_list").all()
+            self._file = Path(next(file for _, name, file in listed if name == "main"))
+        closed = floor.rows.get("day", {}).get(day_acts.CLOSED)
+        return read_day_end(self._file, self._known, self._book, day, closed, entry.at, partial(self._games, floor),
+                            entry.number - 1)
+
+    def _games(self, floor: Floor, since: int | None = None) -> list[Round]:
+        """The games in memory; and of those put away the ones that owe something, or changed by entry ``since`` on."""
+        found = day_acts.games_of(floor)
+        keys = set(self._owing)
+        if since is not None:
+            keys |= self._away.keys_since("award", since)
+        for key in keys - {game.key for game in found}:
+            made = json.loads(self._away.body("award", key) or "")["round"]
+            found.append(round_from(made, self._plans[made["plan_entry"]].tables[key.rpartition("/")[0]]))
+        return found
 
     def _hold(self, floor: Floor, entry: Entry, body: Any) -> None:
         device, boot = str(entry.device), body["boot"]

@@ -29,12 +29,12 @@ BEFORE = time.time_ns() // 1_000 - 2 * 3_600 * 1_000_000
 class Floorhouse:
     """A running meterd on the demo's floor, with its people, and games that were played before it started."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, began: int = BEFORE) -> None:
         self.folder, self.port = folder, free_port()
         self.config, self.ledger = folder / "floor.toml", folder / "ledger.db"
         self.config.write_text(floor_text(folder, ROOT / "config/paytables", free_port(), self.port))
         plan = load(self.config)[0]
-        create(self.ledger, [Batch(book, *Floor.opened(plan, book, BEFORE, "init").drain()) for book in plan.books])
+        create(self.ledger, [Batch(book, *Floor.opened(plan, book, began, "init").drain()) for book in plan.books])
         begin(self.ledger, "a test", [Newcomer(person, name, SECRET) for person, name in STAFF], BEFORE)
         entered(self.ledger, lambda floor: [floor.take(message_of(one), BEFORE) for one in (
             lock(1, 1, 2, 3, 5), hit(2, 1, 3, TOP), said("count", 3, round=1, chips=3), said("close", 4, round=1),
@@ -168,16 +168,28 @@ def test_a_configuration_is_proposed_from_the_box_and_activated_by_another_depar
     assert house.process.poll() is None
 
 
-def test_the_day_is_closed_signs_are_read_and_the_shift_handed_over(chromium: Browser, house: Floorhouse) -> None:
+@pytest.fixture
+def older(tmp_path: Path) -> Iterator[Floorhouse]:
+    """A floor whose ledger began two days ago: a day of it is over."""
+    made = Floorhouse(tmp_path, BEFORE - 2 * 24 * 3_600 * 1_000_000)
+    yield made
+    made.end()
+
+
+def test_the_day_is_closed_signs_are_read_and_the_shift_handed_over(chromium: Browser, older: Floorhouse) -> None:
+    house = older
     dora = signed_in(chromium, house, "dora")
     dora.goto(house.at("/day"))
+    expect(dora.locator("#open")).to_contain_text("Awards that are not paid: 2")
     dora.locator("summary", has_text="Close the gaming day").click()
     dora.locator("form[action='/acts/day-closed'] button[type=submit]").click()
     expect(dora.locator("p.flash")).to_contain_text("Done")
+    expect(dora.locator("#done")).to_contain_text("carried over: no awards")
     mona = signed_in(chromium, house, "mona")
     mona.goto(house.at("/day"))
     mona.locator("summary", has_text="Hand over the shift").click()
     form = mona.locator("form[action='/acts/handed-over']")
+    expect(mona.locator("section", has=form)).to_contain_text("Awards that are not paid: 2")
     form.locator("input[name=second_name]").fill("sam")
     form.locator("input[name=second_secret]").fill(SECRET)
     form.locator("button[type=submit]").click()
