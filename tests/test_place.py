@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 
 from controller.ledger.place import HeldLedger, LedgerError, file_of, inspect_file, ledger_url
+from controller.ledger.ranges import Ranges
 from controller.ledger.reader import Reader
-from tests.ledger_house import applied, bad_entry, change, lock, opened, rows
+from controller.ledger.verify import verify
+from controller.ledger.writer import Batch, open_writer
+from tests.ledger_house import AT, applied, bad_entry, change, lock, opened, rows
 
 HOLDER = """
 import sys, time
@@ -191,3 +194,44 @@ def test_a_path_and_a_url_are_relative_to_the_working_folder(tmp_path: Path, mon
     """Design section 7."""
     monkeypatch.chdir(tmp_path)
     assert file_of(ledger_url("l.db")) == file_of(ledger_url("sqlite:///l.db")) == tmp_path / "l.db"
+
+
+OUTSIDE = """
+import sqlite3, sys
+opened = sqlite3.connect(sys.argv[1])
+print(opened.execute("SELECT count(*) FROM entry").fetchone()[0])
+opened.close()
+"""
+
+
+def outside(path: Path) -> int:
+    """How many entries another program finds, which opens the ledger for writing and closes it again."""
+    ran = subprocess.run([sys.executable, "-c", OUTSIDE, path], capture_output=True, text=True, check=True)
+    return int(ran.stdout)
+
+
+@pytest.mark.parametrize("look", [inspect_file, Reader, Ranges], ids=lambda look: look.__name__)
+def test_who_looks_at_a_ledger_that_is_written_here_loosens_no_lock_of_the_writer(
+    tmp_path: Path, look: Callable[[Path], object]
+) -> None:
+    """DB-06: else another program that closes the ledger would remove the log under the writer, and what it commits."""
+    path = opened(tmp_path / "ledger.db")
+    reader = Reader(path)
+    floor, writer = reader.floor(None, "main"), open_writer(path, reader.heads())
+
+    def commit() -> None:
+        (floor.clear if floor.stopped else floor.stop)("a trial", AT)
+        writer.write([Batch("main", *floor.drain())])
+
+    commit()
+    before = outside(path)
+    for _ in range(3):
+        look(path)
+        assert outside(path) == before
+        commit()
+        before += 1
+    assert outside(path) == before
+    handles = len(list(Path("/proc/self/fd").iterdir()))
+    writer.close()
+    assert len(list(Path("/proc/self/fd").iterdir())) < handles
+    verify(path, replay=True)

@@ -68,8 +68,7 @@ def version_in(path: Path) -> int:
     Only the file's head is read: nothing is touched.
     """
     try:
-        with path.open("rb") as file:
-            head = file.read(100)
+        head = _head_of(path)
     except FileNotFoundError:
         raise LedgerError(f"{path}: no ledger there; make one with `meterctl init --config FILE`") from None
     except OSError as wrong:
@@ -85,6 +84,32 @@ def version_in(path: Path) -> int:
     if version < 1:
         raise LedgerError(f"{path}: ledger version {version} is unfinished; restore a backup")
     return version
+
+
+_written: dict[tuple[int, int], int | None] = {}
+"""The files (device, inode) that this process has open for writing, each with a handle that looks at its head."""
+
+
+def _head_of(path: Path) -> bytes:
+    """The first 100 bytes of a file; raises OSError.
+
+    While SQLite has it open for writing here, the handle stays open, too: the system drops every lock of a process on a
+    file when it closes any handle of it. Another program would then find the ledger unused and remove its write-ahead
+    log, and with it every commit that came afterwards (DB-06; sqlite.org/howtocorrupt.html, 2.2).
+    """
+    found = path.stat()
+    key = (found.st_dev, found.st_ino)
+    kept = _written.get(key)
+    if kept is not None:
+        return os.pread(kept, 100, 0)
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    if key in _written:
+        _written[key] = handle
+        return os.pread(handle, 100, 0)
+    try:
+        return os.pread(handle, 100, 0)
+    finally:
+        os.close(handle)
 
 
 def inspect_file(path: Path) -> None:
@@ -108,6 +133,20 @@ def writing_engine(path: Path) -> Engine:
         kept = [raw.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous")]
         if kept != ["wal", 2]:
             raise LedgerError(f"{path}: the disk does not let SQLite keep a write-ahead log; use a local disk")
+
+    key: list[tuple[int, int]] = []
+
+    @event.listens_for(engine, "connect")
+    def _opened(_raw: Any, _record: Any) -> None:
+        found = path.stat()
+        key.append((found.st_dev, found.st_ino))
+        _written.setdefault(key[-1], None)
+
+    @event.listens_for(engine, "close")
+    def _closed(_raw: Any, _record: Any) -> None:
+        kept = _written.pop(key.pop(), None) if key else None
+        if kept is not None:
+            os.close(kept)
 
     @event.listens_for(engine, "begin")
     def _began(connection: Connection) -> None:
