@@ -6,11 +6,11 @@ a page and a slip show what a stranger can check (R-57, MO-10). Nothing here is 
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from controller import award
-from controller.floor_state import Round
+from controller.floor_state import Round, coming_from
 from controller.journal import Entry
 from controller.meter import Amounts, settle
 from controller.money import MICROCENTS_PER_CENT, PPM
@@ -150,6 +150,8 @@ class Lives:
         house = settled["house"]
         if not settled["apart"]:
             house = self._house[meter.id] = self._house.get(meter.id, 0) + house
+        if "coming" in settled:  # a reset by keys that waited for it, or have come into force since the lock-out
+            meter = replace(meter, **coming_from(settled["coming"])._asdict())
         claims = [(life, *taken) for life in lives if (taken := self._part(life, meter.id)) is not None]
         to = Amounts(*settled["to"])
         paid = [life.parts[part] for life, part, _ in claims]

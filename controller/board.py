@@ -15,6 +15,8 @@ from controller.award import CHANGED, OPEN
 from controller.floor import STATE_KINDS
 from controller.floor_state import StateRow, Table, meter_from
 from controller.journal import Entry
+from controller.links import UNLINKED, names_left
+from controller.money import format_cents, format_microcents
 from controller.plan import FloorPlan, MeterPlan, TablePlan
 from controller.refusal import WORDS, Refusal
 from controller.snapshot import AwardView, EnvyView, GameView, MeterView, Note, RowView, TableView
@@ -112,17 +114,21 @@ class Board:
                 rows.pop(row.key, None)
             else:
                 rows[row.key] = body
+            if row.kind == UNLINKED and row.key in self.tables:
+                view = self.tables[row.key]
+                self.tables[row.key] = replace(view, unlinked=names_left(self.plan, body))
 
     def _table(self, table: str, body: str) -> None:
         view = self.tables[table]
-        quiet = not (view.loss or view.closed or view.held)
+        quiet = not (view.loss or view.closed or view.held or view.owed)
         if quiet and '"loss":null' in body and '"chips":null' in body and not _of_people(body):
             return  # as nearly always: nothing that the game's entries have not told
         made = json.loads(body)
         loss, closed = loss_words(made["loss"]), made.get("closed", False)
         held = held_words(Table(view.plan, held_by=made.get("held_by", [])))
-        if (loss, closed, held) != (view.loss, view.closed, view.held):
-            self.tables[table] = replace(view, loss=loss, closed=closed, held=held)
+        owed = made.get("owed", 0)
+        if (loss, closed, held, owed) != (view.loss, view.closed, view.held, view.owed):
+            self.tables[table] = replace(view, loss=loss, closed=closed, held=held, owed=owed)
         if made["open"] is not None and made["open"]["chips"] is not None:
             self._change_game(table, made["open"]["game"], chips=made["open"]["chips"])
 
@@ -177,8 +183,8 @@ class Board:
 
 
 def _of_people(body: str) -> bool:
-    """Whether a table's row may say that people have closed it, or that an award holds it."""
-    return '"closed"' in body or '"held_by"' in body
+    """Whether a table's row may say that people have closed it, that an award holds it, or that it owes something."""
+    return '"closed"' in body or '"held_by"' in body or '"owed":' in body
 
 
 @lru_cache(maxsize=4_096)
@@ -250,9 +256,14 @@ def loss_words(loss: Mapping[str, Any] | None) -> str:
 
 
 def held_words(table: Table) -> str:
-    """Why people hold a table from playing, in the floor's words, or empty: closed, or a large unverified award."""
+    """Why people hold a table from playing, in the floor's words, or empty.
+
+    It is closed, a meter of it is not opened yet or is retired, or a large award is not verified.
+    """
     if table.closed:
         return CLOSED_WORDS
+    if table.shut:
+        return table.shut
     if table.held_by:
         game, seat, _ = table.held_by[0]
         return f"the award of seat {seat}, game {game}, waits to be verified"
@@ -282,6 +293,10 @@ def note_of(entry: Entry, body: Mapping[str, Any]) -> Note | None:
     if entry.kind == "loss":
         remedy = "keep the table closed for the progressive; two people accept it with `meterctl accept-loss`"
         return Note(entry.at, "alarm", body["kind"], table, loss_words(body), remedy, entry.number)
+    if entry.kind == "limit-waits":
+        what = (f"The limit of {body['meter']}, {format_cents(body['limit_cents'])}, is not in force: the meter stands "
+                f"at {format_microcents(body['display'])}; it waits for the next reset")
+        return Note(entry.at, "alarm", "limit-waits", "", what, "propose a limit above the amount", entry.number)
     if entry.kind == "stop":
         remedy = "no wagers, no awards; call the technician: `meterctl verify`, then `meterctl clear`"
         return Note(entry.at, "fault", "book-stopped", "", body["reason"], remedy, entry.number)

@@ -148,10 +148,11 @@ class Books:
             change(self.floors[book], self._clock())
             self._flush_soon()
 
-    async def act(self, book: str, asked: Act) -> Acted:
+    async def act(self, book: str, asked: Act, also: Callable[[], object] = lambda: None) -> Acted:
         """Do what people ask; returns once it is durable. Raises ActRefused, also when the books are shut.
 
-        A refusal is an entry, too. When the commit fails nothing has happened, and the same form may be sent again.
+        A refusal is an entry, too; ``also`` may refuse for what no book knows. When the commit fails nothing has
+        happened, and the same form may be sent again.
         """
         why = self.why_closed(book)
         if why or self._closing:
@@ -176,6 +177,8 @@ class Books:
         self._acts_done += 1
         try:
             refuse_elsewhere(self.floors, floor, asked)
+            if asked.id not in floor.acts:
+                also()
             acted = desk.act(floor, asked, self._clock())
             spread(self.floors.values(), floor, self._clock())
         except ActRefused as no:

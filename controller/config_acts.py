@@ -14,10 +14,12 @@ from controller.config_build import build
 from controller.config_change import changed_keys, effective, links_of, waiting_meters
 from controller.config_reader import ConfigError
 from controller.floor import Floor
+from controller.journal import TABLE_RULES
 from controller.money import MICROCENTS_PER_CENT, format_cents
 from controller.outcome import Outcome
 from controller.plan import FloorPlan
-from controller.waiting_config import keep_waiting
+from controller.resets import reset_meters
+from controller.waiting_config import keep_waiting, waiting_of
 
 PROPOSALS_MAX = 8
 
@@ -43,12 +45,15 @@ def refuse_plan(floor: Floor, new: FloorPlan) -> None:
         if name in old.meters and new.meters[name].book != old.meters[name].book:
             raise ActRefused(Why.NOT_NOW, f"meter {name} is in book {old.meters[name].book}", "leave it there")
         limit = new.meters[name].limit_cents
-        if limit is not None and name in floor.opened_meters() and limit * MICROCENTS_PER_CENT <= meter.display:
+        if limit is None or limit == old.meters[name].limit_cents:  # one that stands is not set anew
+            continue
+        if name in floor.opened_meters() and limit * MICROCENTS_PER_CENT <= meter.display:
             raise ActRefused(Why.NOT_NOW, f"meter {name} stands above {format_cents(limit)}",
                              "a limit is set above the current amount only (R-40)")
     for name in new.meters:
         if name in floor.known_meters and name not in old.meters:
             raise ActRefused(Why.NOT_NOW, f"a meter {name} was on this floor before", "give the new one another id")
+    _refuse_mid_reset(floor, new)
     _refuse_other_books(old, new)
     links, before = links_of(new), links_of(old)
     for name, table in floor.tables.items():
@@ -60,6 +65,17 @@ def refuse_plan(floor: Floor, new: FloorPlan) -> None:
         if not table.closed or table.open is not None:
             raise ActRefused(Why.NOT_NOW, f"table {name} would leave, join a link or get another unit",
                              "close the table first (R-30)")
+
+
+def _refuse_mid_reset(floor: Floor, new: FloorPlan) -> None:
+    """While a game is open that has reset a meter, its keys stay: the game may be settled again."""
+    waiting = (waiting_of(floor) or {"meters": ()})["meters"]
+    for found in (table.open for table in floor.tables.values() if floor.rules >= TABLE_RULES):
+        for meter in sorted(reset_meters(found)) if found is not None else ():
+            same = meter in new.meters and meter in floor.plan.meters and not changed_keys(floor.plan, new, meter)
+            if found is not None and (meter in waiting or not same):
+                raise ActRefused(Why.NOT_NOW, f"game {found.game} of table {found.plan.id} has won meter {meter}",
+                                 "let the dealer end the game first")
 
 
 def _refuse_other_books(old: FloorPlan, new: FloorPlan) -> None:

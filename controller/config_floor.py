@@ -183,6 +183,7 @@ def _read_table(
         spots=tuple(spots),
         spot=frozen({spot.id: spot for spot in spots}),
         pay_rank=frozen({place: rank for rank, place in enumerate(product(pay_order, (spot.id for spot in spots)))}),
+        meters=frozen({plan.id: plan for spot in spots for plan in _plans(spot, meters)}),
         tray_limit_cents=tray_limit,
         hold_from_cents=hold_from,
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from controller import log
-from controller.acts import Act, Acted, ActRefused, Why
+from controller.acts import Act, Acted
 from controller.alarms import Alarm
 from controller.bell import Bell
 from controller.board import Board
@@ -84,7 +84,7 @@ class Daemon:
         self.game_file, self.awards_lately, self.table_acts = reads.game_file, reads.awards_lately, reads.table_acts
         self.meters_due, self.meter_file, self.day_acts = reads.meters_due, reads.meter_file, reads.day_acts
         self.day_open = reads.day_open
-        self.meter_curve = reads.meter_curve
+        self.meter_curve, self.owed_at, self._answered = reads.meter_curve, reads.owed_at, reads.answered
         self.versions, self.file_document, self._trial = reads.versions, reads.file_document, reads.trial
         self.plan, self.wiring, self.stats = plan, wiring, stats
         self._books, self._board, self._reader, self._merge = books, board, reader, merge
@@ -327,26 +327,24 @@ class Daemon:
 
     async def act(self, book: str, asked: Act) -> Acted:
         """Do what people ask; returns after the commit, or raises ActRefused."""
-        if asked.kind == "table-closed":
-            self._refuse_unsent(str(asked.fields["table"]))
         if asked.kind in WHOLE_FLOOR:
             return await act_everywhere(self._books, asked)
-        acted = await self._books.act(book, asked)
+        acted = await self._books.act(book, asked, partial(self._ask_unit, asked))
         if asked.kind in ("hold-set", "hold-lifted"):
             kept = self.rows(book, "hold")
             reasons = [f"{name}: {row['reason']}" for name, row in sorted(kept.items())]
             await asyncio.to_thread(write_holds, folder_of(self._path), reasons)
-        return acted
+        return await self._answered(asked, acted)
 
     async def meter_trial(self, asked: Act) -> Outcome:
         """What an act would do to the meters as the ledger has them; raises ActRefused or LedgerError."""
         return await self._trial(asked, clock())
 
-    def _refuse_unsent(self, table: str) -> None:
+    def _ask_unit(self, asked: Act) -> None:
+        """A table is closed only by what its unit has sent; raises ActRefused."""
         for unit in self._units.values():
-            if unit.table.id == table and unit.unsent():
-                raise ActRefused(Why.NOT_NOW, f"the table unit of {table} has not sent everything yet",
-                                 "wait a few seconds and close the table again")
+            if asked.kind == "table-closed" and unit.table.id == asked.fields["table"]:
+                unit.check_closing(asked)
 
     # ------------------------------------------------------------------ the ticker
 

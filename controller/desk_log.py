@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from threading import Lock
 from typing import Any, NamedTuple
 
-from controller import award
+from controller import award, rounds
 from controller.acts import KINDS
 from controller.award_lives import act_of
-from controller.floor_state import StateRow, unexplained
+from controller.floor_state import Round, StateRow, unexplained
 from controller.ledger.reader import Reader
+from controller.money import format_cents
 from controller.people import Person
 from controller.plan import FloorPlan
 
@@ -56,6 +57,24 @@ class AwardsLately(NamedTuple):
     envy: tuple[EnvyOwed, ...]
     done: tuple[DoneAward, ...]
     doubted: Mapping[tuple[str, int], tuple[int, ...]]
+
+
+class Owed(NamedTuple):
+    """One thing that a table still owes, however old: an award that waits for people, or envy that is not paid."""
+
+    game: int
+    seat: int
+    what: str
+    cents: int
+    state: str
+
+    def words(self) -> str:
+        """``game 41, seat 3: Royal flush, $505.00, not verified``."""
+        return f"game {self.game:,}, seat {self.seat}: {self.what}, {format_cents(self.cents)}, {self.state}"
+
+
+OWED_WORDS = {award.PENDING: "not verified", award.VERIFIED: "verified, not paid",
+              award.RELEASED: "released, not paid", "unclaimed": "not claimed, still due"}
 
 
 class TableAct(NamedTuple):
@@ -146,6 +165,25 @@ def _label(plan: FloorPlan, table: str, spot: str, outcome: str) -> str:
     known = plan.tables[table].spot.get(spot) if table in plan.tables else None
     prize = known.prizes.get(outcome) if known is not None else None
     return outcome if prize is None else prize.label
+
+
+def read_owed(reader: Reader, plan: FloorPlan, table: str) -> tuple[Owed, ...]:
+    """All that one table owes, the oldest game first; raises LedgerError. Blocks: not for a loop."""
+    found = [one for one in reader.games_owing(plan.tables[table].book) if one.plan.id == table]
+    return tuple([owed for one in sorted(found, key=lambda one: one.game) for owed in _owed(one)])
+
+
+def _owed(found: Round) -> Iterator[Owed]:
+    made = rounds.award_row(found, 0)
+    for one in made["awards"]:
+        if one["state"] in award.OPEN:
+            label = found.plan.spot[one["spot"]].prizes[one["outcome"]].label
+            cents = award.due_cents(found, (one["seat"], one["spot"]))
+            yield Owed(found.game, one["seat"], label, cents, OWED_WORDS[one["state"]])
+    for seat, _, to, cents, state in made["lines"]:
+        if state not in (award.PAID, award.TRAY, award.CANCELLED):
+            words = "not paid" if state == award.PENDING else OWED_WORDS[state]
+            yield Owed(found.game, to, f"envy for the hand of seat {seat}", cents, words)
 
 
 def read_table_acts(reader: Reader, plan: FloorPlan, table: str) -> tuple[TableAct, ...]:

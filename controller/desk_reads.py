@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from controller.acts import Act
+from controller.acts import KINDS, Act, Acted
 from controller.config import load
 from controller.day_log import DayAct, DayOpen, read_day_acts, read_day_open
-from controller.desk_log import AwardLog, AwardsLately, TableAct, read_table_acts
+from controller.desk_log import AwardLog, AwardsLately, Owed, TableAct, read_owed, read_table_acts
 from controller.game_file import GameFile, read_game
 from controller.ledger.curve import Curve, read_curve
 from controller.ledger.place import LedgerError
@@ -39,6 +39,23 @@ class DeskReads:
     async def table_acts(self, table: str) -> Sequence[TableAct]:
         """What was done about a table, newest first."""
         return await asyncio.to_thread(read_table_acts, self._reader, self._plan, table)
+
+    async def owed_at(self, table: str) -> Sequence[Owed]:
+        """What a table of the plan owes, however old."""
+        return await asyncio.to_thread(read_owed, self._reader, self._plan, table)
+
+    async def answered(self, asked: Act, acted: Acted) -> Acted:
+        """The answer to an act with what it lists beside what the entry tells: after a closing, what the table owes."""
+        if asked.kind != "table-closed" or not acted.told.get("owed"):
+            return acted
+        try:
+            owed = await self.owed_at(asked.fields["table"])
+        except LedgerError:
+            words = ["the ledger cannot be read now: look at the report of open items"]
+        else:
+            words = [one.words() for one in owed]
+        told = {"owing": words, "words": f"{KINDS[asked.kind].title}. Still owed at it: {'; '.join(words)}"}
+        return acted._replace(told={**acted.told, **told})
 
     async def meters_due(self) -> MetersDue:
         """What waits for people at all meters."""

@@ -26,13 +26,15 @@ from controller.floor_state import (
     table_from,
     written,
 )
-from controller.journal import RULES_VERSION, Entry, Posting, post
+from controller.journal import RULES_VERSION, TABLE_RULES, Entry, Posting, post
+from controller.links import note_links, tell_tables
 from controller.money import MICROCENTS_PER_CENT
 from controller.plan import FloorPlan, TablePlan
 from controller.refusal import Refusal
+from controller.resets import take_freed
 from controller.rounds import Done
 from controller.taken import Asked, DayEnd, Recalled, Taken
-from controller.waiting_config import follow_resets
+from controller.waiting_config import follow_resets, tell_meters
 from firmware_bridge.messages import Close, Count, Hits, Lock, Malformed, Notice, Numbered, Void, content
 
 HELD_MAX = 64
@@ -107,6 +109,8 @@ class Floor:
                 if one.book == self.book and one.id not in self.known_meters:
                     self.keep("unopened", one.id, {"since": self.number + 1})
                     self._changes.meters.add(one.id)
+            if self.rules >= TABLE_RULES:
+                note_links(self, plan)
         self.enter("config", at, body={"document": dict(plan.document), "hash": plan.hash, **more})
         self.plan_entry = self.number
         self.adopt(plan)
@@ -125,13 +129,12 @@ class Floor:
             meter.plan = plan.meters[name]
         for name, table in self.tables.items():
             table.follow(plan.tables[name])
-        self._shut_tables()
+        self._look_at_rows()
 
-    def _shut_tables(self) -> None:
-        """Tables that feed a meter which is not opened yet, or is retired, accept no lock-out."""
-        gone = self.rows.get("unopened", {}).keys() | self.rows.get("retired", {}).keys()
-        for table in self.tables.values():
-            table.shut = any(feed.meter in gone for spot in table.plan.spots for feed in spot.feeds)
+    def _look_at_rows(self) -> None:
+        """What follows from rows that people have made: which tables are shut, which keys wait for a reset."""
+        tell_tables(self)
+        tell_meters(self)
 
     def open_meter(self, meter: Meter, at: int) -> None:
         """The house lays a meter's base on it (R-38, R-43)."""
@@ -152,7 +155,7 @@ class Floor:
         floor.number, floor.plan_entry, floor._boots_elsewhere = number, plan_entry, boots_elsewhere
         for row in rows:
             floor._load_row(row, plans)
-        floor._shut_tables()
+        floor._look_at_rows()
         return floor
 
     def _load_row(self, row: StateRow, plans: Mapping[int, FloorPlan]) -> None:
@@ -336,7 +339,7 @@ class Floor:
     def _do(self, table: Table, boot: Boot, message: Numbered, at: int) -> Done | Refusal:
         before = table.open
         if isinstance(message, Lock):
-            done = rounds.lock(self.plan, self.plan_entry, self.meters, table, boot, message, at)
+            done = rounds.lock(self.plan, self.plan_entry, self.meters, table, boot, message, at, self.rules)
         elif isinstance(message, Malformed):
             return Refusal.MALFORMED
         elif isinstance(message, Notice):
@@ -424,8 +427,8 @@ class Floor:
         else:
             rows[key] = body
         self._changes.made[kind, key] = body
-        if kind in ("unopened", "retired"):
-            self._shut_tables()
+        if kind in ("unopened", "retired", "config"):
+            self._look_at_rows()
 
     def note_resets(self, meters: set[str]) -> None:
         """These meters were reset, or have ended: what waits for it acts with the entry made next."""
@@ -459,19 +462,16 @@ class Floor:
 
     def touch_round(self, found: Round, waiting_before: int | None = None) -> None:
         """A round has changed by the entry that is made next; ``waiting_before``: its awards that waited for people."""
-        owed = rounds.owed(found)
-        if owed != found.owed:
-            self.tables[found.plan.id].owed += owed - found.owed
-            found.owed = owed
+        if rounds.count_owed(self.tables[found.plan.id], found, self.rules):
             self._changes.tables.add(found.plan.id)
+        if self.tables[found.plan.id].open is not found:
+            self.note_resets(take_freed(found, self.rules))
         if found.told:
             found.entries = [*found.entries, self.number + 1][-ENTRIES_KEPT:]
             self._changes.awards[found.key] = rounds.award_row(found, self.number + 1)
         table = self.tables[found.plan.id]
         if table.open is found:
             self._changes.tables.add(found.plan.id)
-        else:
-            self.note_resets(rounds.reset_meters(found))
         if waiting_before is not None:
             self.awards_pending += award.waiting(found) - waiting_before
             self._changes.book = True

@@ -4,12 +4,12 @@ Every field changes only through an entry, so a state row is a derived, checkabl
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from controller.meter import Amounts
-from controller.plan import MeterPlan, TablePlan
+from controller.meter import Amounts, Coming
+from controller.plan import BelowSeed, MeterPlan, Overflow, ReserveSurplus, TablePlan
 from firmware_bridge.messages import Hit, Malformed, Numbered, content, from_content
 
 canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
@@ -53,6 +53,8 @@ class Kept:
     since_reserve: int = 0
     apart: bool = False
     closed: bool = False
+    coming: Coming | None = None
+    """The keys by which the round's 100% award has begun the next meter; settled again, it begins the same one."""
 
 
 @dataclass(slots=True)
@@ -70,6 +72,8 @@ class Meter:
     wagers: int = 0
     rows: dict[str, RowCount] = field(default_factory=dict)
     kept: dict[str, Kept] = field(default_factory=dict)
+    waits: Callable[[set[str]], MeterPlan] | None = None
+    """Its keys once it is reset, with which other meters, where a change waits for that; derived, not kept."""
 
     def amounts(self) -> Amounts:
         """Display, reserve and overflow as they stand."""
@@ -155,6 +159,10 @@ class Round:
     """Who wrote a finding: they verify, release and pay nothing of the game."""
     wagered: dict[tuple[int, str], list[str]] = field(default_factory=dict)
     """By place: who added or removed a wager there."""
+    freed: list[str] = field(default_factory=list)
+    """Meters whose waiting keys its 100% awards have acted by: they are in force once it is over."""
+    unclaimed: int = 0
+    """Its part in the envy of its table that nobody claimed."""
 
     @property
     def key(self) -> str:
@@ -208,8 +216,13 @@ class Table:
     """Unverified awards that hold the table, as game, seat and spot."""
     owed: int = 0
     """Awards that wait for people, and envy that is not paid: such a table stays on the floor."""
-    shut: bool = False
-    """It feeds a meter that is not opened yet, or retired; derived, not kept."""
+    unheard: int = 0
+    """The entry by which two people closed it while its unit was not heard; 0: it was heard, or is open."""
+    unclaimed: int = 0
+    """Of what it owes: amounts of envy that nobody claimed, and that stay owed."""
+    shut: str = ""
+    """Why no lock-out is accepted, in the floor's words: it feeds a meter that is not opened yet, or is retired.
+    Derived, not kept."""
     prices: dict[str, int] = field(init=False)
     """Cents of a wager by spot, of those whose paytable has no dates: enough for nearly every wager."""
 
@@ -251,7 +264,8 @@ def meter_row(meter: Meter) -> dict[str, Any]:
         outcome: [row.hits, row.won, row.fixed, row.returned, row.envy] for outcome, row in meter.rows.items()
     }
     made["kept"] = {
-        game: [*kept.amounts, kept.house, kept.since_rate, kept.since_reserve, kept.apart, kept.closed]
+        game: [*kept.amounts, kept.house, kept.since_rate, kept.since_reserve, kept.apart, kept.closed,
+               *([] if kept.coming is None else [list(kept.coming)])]
         for game, kept in meter.kept.items()
     }
     return made
@@ -266,10 +280,16 @@ def meter_from(plan: MeterPlan, made: dict[str, Any]) -> Meter:
         wagers=made["wagers"],
         rows={outcome: RowCount(*row) for outcome, row in made["rows"].items()},
         kept={
-            game: Kept(Amounts(*kept[:3]), *kept[3:])
+            game: Kept(Amounts(*kept[:3]), kept[3], kept[4], kept[5], kept[6], kept[7],
+                       coming_from(kept[8]) if len(kept) > 8 else None)
             for game, kept in made["kept"].items()
         },
     )
+
+
+def coming_from(made: list[Any]) -> Coming:
+    """The keys of a reset from their JSON."""
+    return Coming(made[0], made[1], ReserveSurplus(made[2]), Overflow(made[3]), BelowSeed(made[4]))
 
 
 def table_row(table: Table) -> dict[str, Any]:
@@ -280,7 +300,8 @@ def table_row(table: Table) -> dict[str, Any]:
         "loss": table.loss,
         "open": None if table.open is None else round_row(table.open),
     } | ({"closed": True} if table.closed else {}) | ({"held_by": table.held_by} if table.held_by else {}) | (
-        {"owed": table.owed} if table.owed else {})
+        {"owed": table.owed} if table.owed else {}) | ({"unheard": table.unheard} if table.unheard else {}) | (
+        {"unclaimed": table.unclaimed} if table.unclaimed else {})
 
 
 def round_row(found: Round) -> dict[str, Any]:
@@ -324,6 +345,10 @@ def _seldom(found: Round) -> dict[str, Any]:
         made["finders"] = found.finders
     if found.wagered:
         made["wagered"] = [[*place, people] for place, people in found.wagered.items()]
+    if found.freed:
+        made["freed"] = found.freed
+    if found.unclaimed:
+        made["unclaimed"] = found.unclaimed
     return made
 
 
@@ -356,6 +381,8 @@ def round_from(made: dict[str, Any], plan: TablePlan) -> Round:
         since.get("explained"),
         list(since.get("finders", ())),
         {(seat, spot): people for seat, spot, people in since.get("wagered", ())},
+        list(since.get("freed", ())),
+        since.get("unclaimed", 0),
     )
 
 
@@ -363,7 +390,8 @@ def table_from(plan: TablePlan, made: dict[str, Any], locked_plan: TablePlan | N
     """A table from its state; ``locked_plan`` is the table under the version its open round was locked under."""
     table = Table(
         plan, made["games"], None, made["latest_heard"], made["loss"], made.get("closed", False),
-        list(made.get("held_by", ())), made.get("owed", 0))
+        list(made.get("held_by", ())), made.get("owed", 0), made.get("unheard", 0),
+        made.get("unclaimed", 0))
     if made["open"] is not None:
         table.open = round_from(made["open"], locked_plan or plan)
     return table

@@ -9,17 +9,22 @@ from typing import NamedTuple
 from controller.floor_state import ACCOUNTS, Meter
 from controller.meter import BrokenInvariant
 
-RULES_VERSION = 4
+RULES_VERSION = 5
 """The version of the engine's rules; each entry names it and is replayed by it for ever (docs/LEDGER.md)."""
 CHECKED_RULES = 2
 """From this version on chips that differ are doubt about a whole game until people have found why; the person who may
 not sign is told by role, wager and finding too; a true hand comes in the place of one that was paid in error."""
+
 DAY_RULES = 3
 """From this version on a day is closed with the balances and what was open at its own end, from the ledger's first day
 on; and what is handed over with a shift is listed."""
 SLIP_RULES = 4
 """From this version on a slip written by hand is what a table can have paid, and closes its award; surveillance signs
 nothing; a remote opening ends the session of the one before it."""
+TABLE_RULES = 5
+"""From this version on a closed table still counts what its unit kept of before; a table is opened only when all its
+meters are; a reset puts in the seed that waits for it, and no limit comes into force under the amount; a limit is a
+reason to lower a meter only where one stands above it, and no meter is retired while its tables owe something."""
 
 
 class Posting(NamedTuple):

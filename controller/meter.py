@@ -31,7 +31,26 @@ class Settlement(NamedTuple):
     house: int
 
 
-def room(plan: MeterPlan, display: int, wanted: int) -> int:
+class Coming(NamedTuple):
+    """The keys of the meter that a reset begins: its seed (cents), and what is laid on it up to which limit.
+
+    They are those that are in force, or wait for this reset; the awards themselves are settled by the keys under which
+    their round was locked (R-34).
+    """
+
+    seed_cents: int
+    limit_cents: int | None
+    reserve_surplus: ReserveSurplus
+    overflow: Overflow
+    below_seed: BelowSeed
+
+
+def coming(plan: MeterPlan) -> Coming:
+    """Of a meter's keys those that a reset acts by."""
+    return Coming(*[getattr(plan, key) for key in Coming._fields])
+
+
+def room(plan: MeterPlan | Coming, display: int, wanted: int) -> int:
     """How much of ``wanted`` microcents the display may still take below its limit."""
     if plan.limit_cents is None:
         return wanted
@@ -44,9 +63,13 @@ def lay(plan: MeterPlan, amounts: Amounts, rate_part: int, reserve_part: int) ->
     return Amounts(amounts.display + taken, amounts.reserve + reserve_part, amounts.overflow + rate_part - taken)
 
 
-def settle(plan: MeterPlan, before: Amounts, shares: Sequence[int]) -> Settlement:
-    """Take ``shares`` (ppm, in pay order) from a meter by its written policies; all or nothing."""
+def settle(plan: MeterPlan, before: Amounts, shares: Sequence[int], new: Coming | None = None) -> Settlement:
+    """Take ``shares`` (ppm, in pay order) from a meter by its written policies; all or nothing.
+
+    ``new``: the keys by which a 100% award begins the next meter, where they are other ones than the plan's.
+    """
     meter, house = before, 0
+    now: MeterPlan | Coming = plan
     awards = [0] * len(shares)
     for turn in _turns(plan, shares):
         if shares[turn[0]] < PPM:
@@ -58,10 +81,11 @@ def settle(plan: MeterPlan, before: Amounts, shares: Sequence[int]) -> Settlemen
         each, odd = divmod(whole, len(turn))
         for place, claim in enumerate(turn):
             awards[claim] = each + (1 if place < odd else 0)
-        meter, seeded = _reset(plan, meter._replace(display=meter.display - whole * MICROCENTS_PER_CENT))
+        now = plan if new is None else new
+        meter, seeded = _reset(now, meter._replace(display=meter.display - whole * MICROCENTS_PER_CENT))
         house += seeded
-    if shares and plan.below_seed is BelowSeed.TOP_UP:
-        meter, seeded = _raise(meter, max(0, plan.seed_cents * MICROCENTS_PER_CENT - meter.display))
+    if shares and now.below_seed is BelowSeed.TOP_UP:
+        meter, seeded = _raise(meter, max(0, now.seed_cents * MICROCENTS_PER_CENT - meter.display))
         house += seeded
     return Settlement(tuple(awards), meter, house)
 
@@ -88,7 +112,7 @@ def _raise(meter: Amounts, wanted: int) -> tuple[Amounts, int]:
     return raised, wanted - from_reserve
 
 
-def _reset(plan: MeterPlan, meter: Amounts) -> tuple[Amounts, int]:
+def _reset(plan: MeterPlan | Coming, meter: Amounts) -> tuple[Amounts, int]:
     """Seed the meter after a 100% award: the fraction of a cent stays, the seed is added to it (R-56)."""
     meter, house = _raise(meter, plan.seed_cents * MICROCENTS_PER_CENT)
     if plan.reserve_surplus is ReserveSurplus.ADD:

@@ -10,7 +10,8 @@ from typing import Any
 from controller.acts import Act, ActRefused, Why
 from controller.floor import Floor
 from controller.floor_state import Meter
-from controller.journal import Posting, post
+from controller.journal import TABLE_RULES, Posting, post
+from controller.links import forget_meter, tables_that_left
 from controller.meter import lay
 from controller.money import ACCOUNT_MICROCENTS_MAX, MICROCENTS_PER_CENT, format_cents, format_microcents
 from controller.outcome import Outcome
@@ -73,6 +74,8 @@ def adjust(floor: Floor, act: Act, at: int) -> Outcome:
         raise ActRefused(Why.WRONG_FIELD, "nothing is to be moved", "write an amount")
     if up:
         _refuse_beyond_limit(meter, meter.display + move)
+    elif code == "limit-correction" and floor.rules >= TABLE_RULES:
+        _refuse_below_limit(meter, meter.display - move)
     elif move > meter.display:
         raise ActRefused(Why.NOT_NOW, f"the meter stands at {format_microcents(meter.display)}",
                          "lower it by no more than that")  # MO-03
@@ -90,6 +93,18 @@ def _refuse_beyond_limit(meter: Meter, display: int) -> None:
         raise ActRefused(Why.NOT_NOW, f"the meter's limit is {format_cents(limit)}", "raise it by less")
     if display > ACCOUNT_MICROCENTS_MAX:
         raise ActRefused(Why.NOT_NOW, "the meter cannot hold so much", "raise it by less")
+
+
+def _refuse_below_limit(meter: Meter, display: int) -> None:
+    """What stands above a limit is brought down to it, and no further (R-37, R-40)."""
+    limit = meter.plan.limit_cents
+    if limit is None or meter.display <= limit * MICROCENTS_PER_CENT:
+        what = "has no limit" if limit is None else f"does not stand above its limit, {format_cents(limit)}"
+        raise ActRefused(Why.NOT_NOW, f"the meter {meter.plan.id} {what}", "give the true reason")
+    if display < limit * MICROCENTS_PER_CENT:
+        over = format_cents((meter.display - limit * MICROCENTS_PER_CENT) // MICROCENTS_PER_CENT)
+        raise ActRefused(Why.NOT_NOW, f"the meter stands {over} above its limit, {format_cents(limit)}",
+                         "lower it by no more than that")
 
 
 def _tables_closed(floor: Floor, meter: str) -> None:
@@ -169,6 +184,7 @@ def retire(floor: Floor, act: Act, at: int) -> Outcome:
     _tables_closed(floor, name)
     if meter.pending:
         raise ActRefused(Why.NOT_NOW, f"{format_microcents(meter.pending)} of awards are not paid", "settle them first")
+    left = _refuse_owing(floor, name)
     if meter.display > meter.plan.seed_cents * MICROCENTS_PER_CENT or meter.reserve or meter.overflow:
         raise ActRefused(Why.NOT_NOW, "what players have put in is still on it", "transfer it to a like meter first")
     before = amounts(meter)
@@ -176,10 +192,28 @@ def retire(floor: Floor, act: Act, at: int) -> Outcome:
     floor.keep("retiring", name, None)
     floor.note_resets({name})
     floor.keep("retired", name, {"at": at})
-    more = {"notice_day": announced["notice"]}
+    forget_meter(floor, name)
+    more = {"notice_day": announced["notice"]} | ({"unclaimed": left} if left else {})
     if before["display"]:
         more |= _owe_notice(floor, meter, before["display"], "retirement", at)
     return _done(floor, [meter], [before], postings, more)
+
+
+def _refuse_owing(floor: Floor, meter: str) -> dict[str, int]:
+    """A meter is not retired while its tables owe awards or envy: also fixed parts, which no meter pays (R-46).
+
+    Returns, by table, how many amounts of envy nobody claimed: they stay the house's liability, and could forbid a
+    retirement for ever. Tables that have left the meter count, too.
+    """
+    if floor.rules < TABLE_RULES:
+        return {}
+    linked = {*floor.plan.linked_tables(meter), *tables_that_left(floor, meter)}
+    tables = [table for name, table in floor.tables.items() if name in linked]
+    owing = [f"{table.owed - table.unclaimed} at {table.plan.id}" for table in tables if table.owed > table.unclaimed]
+    if owing:
+        raise ActRefused(Why.NOT_NOW, f"awards or amounts of envy are not paid: {', '.join(owing)}",
+                         "look at the pages of these tables: pay or refuse them, or note envy as not claimed")
+    return {table.plan.id: table.unclaimed for table in tables if table.unclaimed}
 
 
 def reserve_to_house(floor: Floor, act: Act, at: int) -> Outcome:

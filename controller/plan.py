@@ -138,6 +138,8 @@ class TablePlan:
     spot: Mapping[str, SpotPlan] = field(repr=False)
     pay_rank: Mapping[tuple[int, str], int] = field(repr=False)
     """Place of each (seat, spot) in the order of paying, from 0."""
+    meters: Mapping[str, MeterPlan] = field(default_factory=dict, repr=False, compare=False)
+    """The meters that it feeds, as its own version of the configuration has them."""
     tray_limit_cents: int = 0
     """An award without a share of a meter that does not exceed it, envy included, is the dealer's to pay."""
     hold_from_cents: int | None = None

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 from controller.award import CANCELLED, CHANGED, PAID, PENDING, RELEASED, TRAY, VERIFIED, due_cents, open_case, waiting
 from controller.floor_state import Boot, Kept, Meter, Round, Standing, Table, canonical, round_row
-from controller.journal import RULES_VERSION, Posting, contribute, post
-from controller.meter import lay, room, settle
+from controller.journal import RULES_VERSION, TABLE_RULES, Posting, contribute, post
+from controller.meter import coming, lay, room, settle
 from controller.money import ACCOUNT_MICROCENTS_MAX, MICROCENTS_PER_CENT, PPM
 from controller.plan import EnvyHand, FloorPlan, TablePlan
 from controller.refusal import Refusal
+from controller.resets import begin
 from firmware_bridge.messages import Count, Hit, Hits, Lock, Wager
 
 ENVY_WAGER_CENTS = 500
@@ -42,7 +43,8 @@ class _Added(NamedTuple):
 
 
 def lock(
-    floor: FloorPlan, plan_entry: int, meters: Mapping[str, Meter], table: Table, boot: Boot, message: Lock, at: int
+    floor: FloorPlan, plan_entry: int, meters: Mapping[str, Meter], table: Table, boot: Boot, message: Lock, at: int,
+    rules: int = RULES_VERSION,
 ) -> Done | Refusal:
     """Lock-out: every wager contributes, or none. The open round closes and the new one opens.
 
@@ -51,7 +53,10 @@ def lock(
     if message.round <= boot.newest:
         return Refusal.ROUND_NOT_NEWER
     if table.closed or table.shut:
-        return Refusal.TABLE_CLOSED if table.closed else Refusal.METER_NOT_OPEN
+        if table.closed and not _kept_from_before(table, boot, rules):
+            return Refusal.TABLE_CLOSED
+        if table.shut:
+            return Refusal.METER_NOT_OPEN
     plan = table.plan
     seats, prices = plan.seats, table.prices
     wagers: dict[tuple[int, str], int] = {}
@@ -71,7 +76,7 @@ def lock(
     fed = {name: _contribute(meters[name], added, postings) for name, added in adds.items()}
     table.games += 1
     boot.newest = message.round
-    opens = boot.heard >= table.latest_heard
+    opens = boot.heard >= table.latest_heard and not table.closed
     closed: tuple[str, ...] = ()
     if opens:
         closed = close_open(meters, table)
@@ -79,6 +84,16 @@ def lock(
         table.latest_heard = boot.heard
     touched = tuple(dict.fromkeys([*adds, *closed]))
     return Done(table.games, postings, touched, '"opened":true' if opens else '"opened":false')
+
+
+def _kept_from_before(table: Table, boot: Boot, rules: int) -> bool:
+    """Whether a lock-out that comes to a closed table was surely made before the closing: its wagers were taken.
+
+    So it is of a boot that ended before the table's latest round; and of every boot from before a closing by two
+    people while the unit was not heard: a unit that hears no pulse takes no lock-out (docs/PROTOCOL.md), and once it
+    is heard again it is told that the table is closed.
+    """
+    return rules >= TABLE_RULES and boot.heard < max(table.latest_heard, table.unheard)
 
 
 def add_wager(floor: FloorPlan, meters: Mapping[str, Meter], found: Round, wager: Wager) -> Done | Refusal:
@@ -245,7 +260,7 @@ def restand(
     moved = [*new, *(standing.hit for standing in left)]
     for meter in meters.values():
         if any(_part(found.plan, hit, meter.plan.id) for hit in moved):
-            settled[meter.plan.id] = _settle_meter(meter, found, new, left, postings)
+            settled[meter.plan.id] = _settle_meter(meter, found, new, left, postings, rules)
             if settled[meter.plan.id]["apart"]:
                 apart.append(meter.plan.id)
     for hit in new:
@@ -301,10 +316,14 @@ def _part(plan: TablePlan, hit: Hit, meter: str) -> tuple[str, int] | None:
 
 
 def _settle_meter(
-    meter: Meter, found: Round, new: Sequence[Hit], left: Sequence[Standing], postings: list[Posting]
+    meter: Meter, found: Round, new: Sequence[Hit], left: Sequence[Standing], postings: list[Posting], rules: int
 ) -> dict[str, Any]:
-    """Settle one meter's hits of a round: all of them from the kept state, or apart, the new ones as it stands."""
+    """Settle one meter's hits of a round: all of them from the kept state, or apart, the new ones as it stands.
+
+    Awards by the keys under which the round was locked; a reset by those that are in force, or wait for it (R-34).
+    """
     name = meter.plan.id
+    plan = meter.plan if rules < TABLE_RULES else found.plan.meters.get(name, meter.plan)
     kept = meter.kept.get(found.key)
     if kept is None:
         # Kept no more, although the round has taken: somebody else has taken since it was closed.
@@ -321,7 +340,9 @@ def _settle_meter(
     before = meter.amounts()
     freed = _freed(meter, found.plan, left)
     start = lay(meter.plan, before, freed * MICROCENTS_PER_CENT, 0) if kept.apart else kept.amounts
-    result = settle(meter.plan, start, [share for _, _, share in claims])
+    shares = [share for _, _, share in claims]
+    begun = None if rules < TABLE_RULES else begin(meter, found, kept, max(shares, default=0) >= PPM)
+    result = settle(plan, start, shares, begun)
     after = result.after if kept.apart else lay(meter.plan, result.after, kept.since_rate, kept.since_reserve)
     house = result.house if kept.apart else result.house - kept.house
     falls = after.display < before.display and not any(_part(found.plan, hit, name) for hit in new)
@@ -340,8 +361,9 @@ def _settle_meter(
         ("house", -house)))
     kept.house += house
     meter.taken_by(found.key)
+    other = {} if begun is None or begun == coming(plan) else {"coming": list(begun)}
     return {"apart": kept.apart, "from": list(start), "since": [kept.since_rate, kept.since_reserve],
-            "to": list(after), "house": house}
+            "to": list(after), "house": house} | other
 
 
 def _freed(meter: Meter, plan: TablePlan, left: Sequence[Standing]) -> int:
@@ -354,17 +376,6 @@ def _freed(meter: Meter, plan: TablePlan, left: Sequence[Standing]) -> int:
             meter.row(standing.hit.outcome).won -= cents
             freed += cents
     return freed
-
-
-def reset_meters(found: Round) -> set[str]:
-    """The meters that a standing 100% award of a round has reset."""
-    meters = set()
-    for standing in found.hits.values():
-        spot = found.plan.spot[standing.hit.spot]
-        if not standing.hit.envy_only:
-            shares = spot.prizes[standing.hit.outcome].shares
-            meters |= {spot.meter_of[part] for part, share in shares if share >= PPM}
-    return meters
 
 
 def in_pay_order(open_round: Round) -> list[Standing]:
@@ -410,6 +421,17 @@ def owed(found: Round) -> int:
     envy = [_line_state(found, standing.hit, seat) for standing in found.hits.values()
             for seat in envy_of(found, standing.hit)]
     return waiting(found) + sum(state not in (PAID, TRAY, CANCELLED) for state in envy)
+
+
+def count_owed(table: Table, found: Round, rules: int) -> bool:
+    """Bring what a table owes up to date with one of its rounds, and how much of it nobody claimed; True: changed."""
+    hits = [standing.hit for standing in found.hits.values()]
+    states = [_line_state(found, hit, seat) for hit in hits for seat in envy_of(found, hit)]
+    before = found.owed, found.unclaimed
+    found.owed, found.unclaimed = owed(found), states.count("unclaimed") if rules >= TABLE_RULES else 0
+    table.owed += found.owed - before[0]
+    table.unclaimed += found.unclaimed - before[1]
+    return before != (found.owed, found.unclaimed)
 
 
 def _line_state(found: Round, hit: Hit, seat: int) -> str:

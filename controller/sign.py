@@ -8,7 +8,7 @@ live (DI-01). Every text is printable ASCII, whatever names were configured (WE-
 import json
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -27,6 +27,7 @@ VALID_S = 3
 PACE_US = 1_000_000
 """A paced amount has arrived after this long (R-24)."""
 TEXT_MAX = 64
+NOT_LINKED = "Not linked to"
 _LED_NAME_MAX = 24
 _LED_LINES_MAX = 3
 
@@ -77,6 +78,8 @@ class TableShown:
     id: str
     state: str
     why: str
+    notice: str = ""
+    """The linked jackpots that it has left, until it is linked to them again (R-30)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,11 +252,18 @@ def _above_limit(plan: MeterPlan) -> str:
 def _table(sign: SignPlan, snapshot: Snapshot) -> TableShown | None:
     if sign.table is None:
         return None
-    name = printable(sign.table)
-    device = snapshot.devices.get(snapshot.plan.tables[sign.table].device)
+    made = _table_state(sign.table, snapshot)
+    view = snapshot.tables.get(sign.table)
+    left = " and ".join(printable(name) for name in view.unlinked) if view is not None else ""
+    return replace(made, notice=f"{NOT_LINKED} {left}" if left else "")
+
+
+def _table_state(table: str, snapshot: Snapshot) -> TableShown:
+    name = printable(table)
+    device = snapshot.devices.get(snapshot.plan.tables[table].device)
     if device is None or not (device.heard_at or device.playable):
         return TableShown(name, "CLOSED", "Table unit not heard")
-    view = snapshot.tables.get(sign.table)
+    view = snapshot.tables.get(table)
     if view is not None and view.closed:
         return TableShown(name, "CLOSED", "")
     reason = (view.loss if view else "") or ("" if device.playable else device.reason or "Not playable")
@@ -360,8 +370,12 @@ def alpha_texts(shown: Shown) -> tuple[tuple[str, ...], tuple[AlphaPage, ...]]:
         now_in_play = [line for meter, line in running if meter in win.meters][:_LED_LINES_MAX]
         words = (win.status, f"TABLE {win.table[:_LED_NAME_MAX]}", f"SEAT {win.seat} {win.award}")
         return amounts, (*((word, None) for word in words), *(("NOW ", line) for line in now_in_play))
-    if shown.table is not None and shown.table.state != "OPEN":
-        return amounts, ((shown.table.state, None), *(("JACKPOT ", line) for _, line in running[:_LED_LINES_MAX]))
+    if shown.table is not None and (shown.table.state != "OPEN" or shown.table.notice):
+        said = [] if shown.table.state == "OPEN" else [shown.table.state]
+        if shown.table.notice:
+            said += [NOT_LINKED.upper(), shown.table.notice.removeprefix(f"{NOT_LINKED} ")[:_LED_NAME_MAX]]
+        return amounts, (*((word, None) for word in said),
+                         *(("JACKPOT ", line) for _, line in running[:_LED_LINES_MAX]))
     return amounts, ()
 
 

@@ -131,6 +131,10 @@ class TableView:
     """People have closed the table."""
     held: str = ""
     """Why an unverified award holds the table, in the floor's words, or empty."""
+    owed: int = 0
+    """Awards that wait for people, and envy that is not paid, however old."""
+    unlinked: tuple[str, ...] = ()
+    """The names of the linked jackpots that it has left, and is not linked to again (R-30)."""
 
     @property
     def open_game(self) -> GameView | None:
@@ -164,6 +168,8 @@ class DeviceView:
     """(seat, spot) with a chip on it now."""
     counts: Mapping[str, int]
     """Bounded keys: frames_good, frames_damaged, gaps, duplicates, dropped, malformed, reconnects."""
+    known: bool = True
+    """Whether what it has sent and kept is known now: it is heard, and has said hello and told its totals."""
 
 
 @dataclass(frozen=True, slots=True)

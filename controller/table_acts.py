@@ -4,6 +4,7 @@ from controller import losses
 from controller.acts import Act, ActRefused, Why
 from controller.floor import Floor
 from controller.floor_state import Table
+from controller.journal import TABLE_RULES
 from controller.outcome import Outcome
 
 
@@ -15,17 +16,24 @@ def _table(floor: Floor, act: Act) -> Table:
 
 
 def open_table(floor: Floor, act: Act, _at: int) -> Outcome:
-    """From now on its lock-outs are accepted."""
+    """From now on its lock-outs are accepted: only where every meter that it feeds is opened (R-38, R-44)."""
     table = _table(floor, act)
     if not table.closed:
         raise ActRefused(Why.ALREADY_DONE, f"table {table.plan.id} is open", "nothing to do")
-    table.closed = False
+    if table.shut and floor.rules >= TABLE_RULES:
+        raise ActRefused(Why.NOT_NOW, table.shut, "let accounting enter and accept its opening, or link the table "
+                         "to another jackpot, then open the table")
+    table.closed, table.unheard = False, 0
     floor.touch_table(table.plan.id)
     return Outcome(table=table.plan.id)
 
 
 def close_table(floor: Floor, act: Act, _at: int) -> Outcome:
-    """No lock-out is accepted until it is opened. Asks for no open game and nothing held of its unit."""
+    """No lock-out is accepted until it is opened. Asks for no open game and nothing held of its unit.
+
+    Where the unit is not heard, nobody can know whether it has sent everything: another person signs, with a reason
+    (``Unit.check_closing`` asks for it), and what the unit kept of before is counted when it comes (``rounds.lock``).
+    """
     table = _table(floor, act)
     if table.closed:
         raise ActRefused(Why.ALREADY_DONE, f"table {table.plan.id} is closed", "nothing to do")
@@ -35,9 +43,15 @@ def close_table(floor: Floor, act: Act, _at: int) -> Outcome:
     if any(boot.held for (device, _), boot in floor.boots.items() if device == table.plan.device):
         raise ActRefused(Why.NOT_NOW, f"the table unit of {table.plan.id} has not sent everything yet",
                          "wait until its line has caught up, or accept its loss")
+    if act.third is not None:
+        if not act.fields.get("note"):
+            raise ActRefused(Why.WRONG_FIELD, "no reason is given",
+                             "write why it is closed while its table unit is not heard")
+        table.unheard = floor.number + 1
     table.closed = True
     floor.touch_table(table.plan.id)
-    return Outcome(table=table.plan.id)
+    owed = {"owed": table.owed} if table.owed and floor.rules >= TABLE_RULES else {}
+    return Outcome(owed, table=table.plan.id)
 
 
 def accept_loss(floor: Floor, act: Act, at: int) -> Outcome:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from controller import losses
+from controller.acts import Act, ActRefused, Why, need_third
 from controller.board import Board, held_words, loss_words
 from controller.books import Books, held_of
 from controller.history import NOWHERE, History
@@ -33,7 +34,7 @@ from firmware_bridge.messages import (
     Wager,
     Welcome,
 )
-from firmware_bridge.session import OFFLINE, Session
+from firmware_bridge.session import NO_HELLO, OFFLINE, Session
 
 BOOTS_TOLD = 64
 LIVE_NOTES = 50
@@ -160,13 +161,43 @@ class Unit:
             self._books.enter(self.table.book, lambda found, at: losses.differ(
                 found, device, difference.boot, difference.device_total, difference.host_total, at))
 
-    def unsent(self) -> bool:
-        """Whether the unit, by its last heartbeat, has numbered more than the books have taken in."""
-        beat = self._beat
-        if beat is None or self.session.state(self._timer()) == "offline":
-            return False
-        boot = self._books.floor_of(self.table.device).boots.get((self.table.device, beat.boot))
-        return boot is not None and beat.last_seq >= boot.next
+    def unsent(self) -> int:
+        """How many numbers the unit has told of, kept ones of older boots too, that the books have not taken in."""
+        told = {kept.boot: kept.next - 1 for kept in self.session.kept if kept.next > kept.first}
+        if self._beat is not None:
+            told[self._beat.boot] = max(told.get(self._beat.boot, 0), self._beat.last_seq)
+        missing = 0
+        for name, last in told.items():
+            boot = self._books.boot(self.table.device, name)
+            missing += max(0, last + 1 - (boot.next if boot is not None else 1))
+        return missing
+
+    @property
+    def is_known(self) -> bool:
+        """Whether what the unit has sent and kept is known now: it is heard, and has said hello and told its totals."""
+        silent = self.wire is None or self.session.playable(self._timer())[1] in (OFFLINE, NO_HELLO)
+        return not silent and self._beat is not None
+
+    def check_closing(self, asked: Act) -> None:
+        """A table is closed when its unit has sent everything; raises ActRefused.
+
+        Where that cannot be known, the unit not being heard, another person signs as well, and a reason is given:
+        lock-outs that it kept are then counted when they come (``table_acts.close_table``).
+        """
+        table, missing = self.table.id, self.unsent()
+        if self.is_known:
+            if missing:
+                raise ActRefused(Why.NOT_NOW, f"the table unit of {table} has not sent everything yet",
+                                 "wait a few seconds and close the table again")
+            if asked.third is not None:
+                raise ActRefused(Why.NOT_NOW, f"the table unit of {table} is heard, and has sent everything",
+                                 "close the table without another person")
+            return
+        kept = f" and has kept {missing} messages, as far as it told" if missing else ""
+        need_third(asked, f"the table unit of {table} is not heard{kept}")
+        if not asked.fields.get("note"):
+            raise ActRefused(Why.WRONG_FIELD, f"the table unit of {table} is not heard{kept}",
+                             "write why the table is closed all the same")
 
     # ------------------------------------------------------------------ what it is told
 
@@ -281,7 +312,7 @@ class Unit:
         return DeviceView(
             self.table.device, self.table.id, self.wire.name if self.wire else "",
             LineState(session.state(self._timer())), yes, why, session.boot or "", session.firmware, self.heard_at,
-            bets, counts)
+            bets, counts, self.is_known)
 
 
 class Strays:

@@ -26,7 +26,7 @@ from controller import desk
 from controller.acts import KINDS, Act, Acted, ActRefused, read_act
 from controller.board_reader import read_board
 from controller.config import build
-from controller.desk_log import AwardLog, AwardsLately, TableAct, read_table_acts
+from controller.desk_log import AwardLog, AwardsLately, Owed, TableAct, read_owed, read_table_acts
 from controller.floor import Floor
 from controller.game_file import GameFile, read_game
 from controller.ledger.reader import Reader, tell, tell_act
@@ -189,6 +189,9 @@ class AwardsHouse(House):
 
     async def table_acts(self, table: str) -> Sequence[TableAct]:
         return await asyncio.to_thread(read_table_acts, self.reader, self.plan, table)
+
+    async def owed_at(self, table: str) -> Sequence[Owed]:
+        return await asyncio.to_thread(read_owed, self.reader, self.plan, table)
 
     def file(self, table: str, game: int) -> GameFile | None:
         """A game's file, read from the ledger now."""

@@ -96,9 +96,15 @@ class Meter:
             reserve=start.reserve + reserve,
         )
 
-    def settle(self, start: Balances, hits: Shares) -> tuple[Balances, dict[SpotOfSeat, int]]:
-        """Balances and cents of each hit, from ``start``; ``hits`` are (seat and spot, share) in pay order (R-54)."""
-        balances, awards = start, dict[SpotOfSeat, int]()
+    def settle(
+        self, start: Balances, hits: Shares, coming: "Meter | None" = None
+    ) -> tuple[Balances, dict[SpotOfSeat, int]]:
+        """Balances and cents of each hit, from ``start``; ``hits`` are (seat and spot, share) in pay order (R-54).
+
+        ``coming``: the rules and seed that wait for a reset. What is put on the new meter is put there by them; the
+        hits are paid by this meter's own.
+        """
+        balances, awards, stands = start, dict[SpotOfSeat, int](), self
         for group in self._groups(hits):
             whole_cents = math.floor(balances.display)
             if group[0][1] < 1:
@@ -110,9 +116,10 @@ class Meter:
             else:
                 for place, (hit, _) in enumerate(group):
                     awards[hit] = whole_cents // len(group) + (1 if place < whole_cents % len(group) else 0)
-                balances = self._reset(_freeze(balances, whole_cents))
-        if hits and self.rules["below_seed"] == "top-up" and balances.display < self.seed:
-            balances = _fund(balances, self.seed - balances.display)
+                stands = coming or self
+                balances = stands._reset(_freeze(balances, whole_cents))
+        if hits and stands.rules["below_seed"] == "top-up" and balances.display < stands.seed:
+            balances = _fund(balances, stands.seed - balances.display)
         return balances, awards
 
     def _groups(self, hits: Shares) -> list[Shares]:

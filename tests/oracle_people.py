@@ -15,7 +15,8 @@ Written down before the engine was read (design sections 3, 4 and 7, and the tex
    counts as taking (the text is silent).
 8. Each envy amount is a line of its own: pending, paid or unclaimed. It is paid once, after its hand was verified, by
    somebody who neither verified nor entered that hand. A hand whose envy is paid stands. A new hand has new lines.
-9. A closed table takes no lock-out; a table with an open game is not closed.
+9. A closed table takes no lock-out, but one that its unit kept of a start before the latest game's contributes; a table
+   with an open game is not closed.
 10. Chips that differ from the wagers are doubt about every seat until they agree or people have found why; a finding
    is of one difference. An award in doubt needs the third release, and nothing of it comes from the tray, nor envy for
    such a seat, or for one whose wager was corrected. Who wrote a finding takes no step of the game's awards, and the
@@ -57,7 +58,8 @@ class PeopleOracle(Oracle):
     # ------------------------------------------------------------------ messages
 
     def _lock(self, table: Table, boot: Boot, said: Json) -> None:
-        if table.rules["id"] in self.closed and said["round"] > boot.newest:
+        kept = table.latest is not None and boot.heard < table.latest.heard
+        if table.rules["id"] in self.closed and said["round"] > boot.newest and not kept:
             raise Refusal("table-closed")
         super()._lock(table, boot, said)
         made = boot.rounds[said["round"]]

@@ -161,20 +161,20 @@ def new_meter() -> Desk:
         document["table"][1]["spot"][0]["meters"] = {"main": "pg-new"}
 
     activated(desk, leave)
-    desk.act("table-opened", ANNA, table="PG-02")
     return desk
 
 
 def test_a_new_meter_is_not_playable_until_its_opening_is_entered_and_accepted() -> None:
     """R-38, R-43, R-44."""
     desk = new_meter()
-    assert desk.lock(1, 3, table="PG-02").reason == "meter-not-open"
+    assert desk.refused("table-opened", ANNA, table="PG-02") is Why.NOT_NOW
     assert desk.refused("opening-accepted", DORA, meter="pg-new", base="$12,000.00") is Why.NOT_FOUND
     desk.act("opening-entered", CARL, meter="pg-new", base="$12,000.00", brought="$2,000.00", source="the old link",
              approval="2026-117")
     assert desk.refused("opening-accepted", CARL, meter="pg-new", base="$12,000.00") is Why.SAME_PERSON
     desk.act("opening-accepted", DORA, meter="pg-new", base="$12,000.00")
     assert desk.accounts("pg-new")["display"] == 1_200_000_000_000
+    desk.act("table-opened", ANNA, table="PG-02")
     assert desk.lock(2, 3, table="PG-02").result == "posted"
 
 

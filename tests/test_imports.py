@@ -22,6 +22,8 @@ PURE_ROOMS = (
     "controller.config_times",
     "controller.proposals",
     "controller.waiting_config",
+    "controller.links",
+    "controller.resets",
     "controller.corrections",
     "controller.checks",
     "controller.day_acts",

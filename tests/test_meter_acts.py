@@ -87,14 +87,52 @@ def test_a_supervisor_does_not_sign_as_the_second() -> None:
     ("lower", "malfunction-correction", True), ("lower", "limit-correction", True), ("lower", "restoration", False),
 ])
 def test_each_direction_has_its_closed_list_of_reasons(direction: str, code: str, good: bool) -> None:
-    """R-37; a restoration only raises."""
+    """R-37; a restoration only raises, and only what stands above a limit is lowered to it."""
     desk = MeterDesk()
-    if good:
+    if code == "limit-correction" and good:
+        stand_above_limit(desk)
+        desk.adjust(direction, "$5.00", code, "pg-solo")
+        assert desk.accounts("pg-solo")["display"] == 250_002 * DOLLAR + CENT // 2
+    elif good:
         desk.adjust(direction, "$5.00", code)
         assert desk.accounts()["display"] == SEED + (5 if direction == "raise" else -5) * DOLLAR
     else:
         more = {"meter": "pg-link", "direction": direction, "by_amount": "$5.00", "code": code, **WHY}
         assert desk.refused("meter-adjusted", *TWO, **more) is Why.WRONG_FIELD
+
+
+def stand_above_limit(desk: Desk) -> None:
+    """pg-solo stands $7.00 and half a cent above its limit of $250,000.00, as a withdrawn hand can leave it."""
+    solo = desk.floor.meters["pg-solo"]
+    solo.players -= 250_007 * DOLLAR + CENT // 2 - solo.display
+    solo.display = 250_007 * DOLLAR + CENT // 2
+
+
+@pytest.mark.parametrize(("meter", "amount"), [("pg-link", "$5.00"), ("pg-solo", "$5.00")])
+def test_a_limit_is_no_reason_where_the_meter_has_none_or_does_not_stand_above_it(meter: str, amount: str) -> None:
+    """R-37: a reason that is not so would lower any meter."""
+    fields = {"meter": meter, "direction": "lower", "by_amount": amount, "code": "limit-correction", **WHY}
+    assert MeterDesk().refused("meter-adjusted", *TWO, **fields) is Why.NOT_NOW
+
+
+@pytest.mark.parametrize(("amount", "good"), [("$7.00", True), ("$7.01", False), ("$250,007.00", False)])
+def test_what_stands_above_a_limit_is_lowered_to_it_and_no_further(amount: str, good: bool) -> None:
+    desk = MeterDesk()
+    stand_above_limit(desk)
+    if good:
+        desk.adjust("lower", amount, "limit-correction", "pg-solo")
+        assert desk.accounts("pg-solo")["display"] == 250_000 * DOLLAR + CENT // 2
+    else:
+        fields = {"meter": "pg-solo", "direction": "lower", "by_amount": amount, "code": "limit-correction", **WHY}
+        assert desk.refused("meter-adjusted", *TWO, **fields) is Why.NOT_NOW
+
+
+def test_by_the_first_rules_a_limit_was_only_a_word() -> None:
+    """Old entries are replayed by their own rules."""
+    desk = MeterDesk()
+    desk.floor.rules = 1
+    desk.adjust("lower", "$5.00", "limit-correction")
+    assert desk.accounts()["display"] == SEED - 5 * DOLLAR
 
 
 @pytest.mark.parametrize("missing", ["reason", "approval", "code", "by_amount"])
@@ -190,10 +228,10 @@ def test_before_after_and_reason_stand_in_the_entry() -> None:
     """R-38."""
     desk = MeterDesk()
     desk.floor.drain()
-    desk.adjust("lower", "$250.00", "limit-correction")
+    desk.adjust("lower", "$250.00", "malfunction-correction")
     (entry,) = desk.floor.drain()[0]
     body = json.loads(entry.body)
-    assert (body["fields"]["code"], body["fields"]["approval"]) == ("limit-correction", "PGCB-17")
+    assert (body["fields"]["code"], body["fields"]["approval"]) == ("malfunction-correction", "PGCB-17")
     assert body["told"]["before"]["pg-link"]["display"] - body["told"]["after"]["pg-link"]["display"] == 250 * DOLLAR
     assert [body["by"][0], body["second"][0]] == ["carl", "dora"]
 

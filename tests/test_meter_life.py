@@ -28,8 +28,9 @@ from meter_house import (
     notices,
 )
 
-from controller.acts import Why
+from controller.acts import ActRefused, Why
 from controller.config import build
+from controller.journal import RULES_VERSION
 from controller.money import ACCOUNT_MICROCENTS_MAX
 
 # ---------------------------------------------------------------------- a new meter
@@ -327,6 +328,58 @@ def retired() -> MeterDesk:
     return desk
 
 
+def owing(*done: tuple[str, dict[str, Any]]) -> MeterDesk:
+    """pg-link has nothing of the players' left, but game 41 of PG-01 won a hand that no meter pays: $2,505.00, envy."""
+    desk = MeterDesk()
+    desk.wager(40)
+    desk.lock(41, 1, 2)
+    desk.hit(41, 1, "five-aces")
+    desk.close(41)
+    desk.shut("PG-01", "PG-02")
+    announced(desk=desk)
+    desk.move()
+    for kind, fields in done:
+        desk.act(kind, *{"award-verified": (ANNA,)}.get(kind, (BEN,)), game=41, seat=1, **fields)
+    return desk
+
+
+VERIFIED = ("award-verified", dict[str, Any]())
+PAID = ("award-paid", {"handed": "$2,505.00", "how": "chips"})
+ENVY = ("envy-paid", {"to": 2, "how": "chips"})
+LEFT = ("envy-unclaimed", {"to": 2, "reason": "the player left"})
+
+
+@pytest.mark.parametrize("done", [(), (VERIFIED,), (VERIFIED, PAID)])
+def test_a_meter_is_not_retired_while_its_tables_owe_an_award_or_envy(done: Any) -> None:
+    """R-46: the remaining liability is brought to zero, fixed parts too; the tables and their numbers are named."""
+    desk = owing(*done)
+    with pytest.raises(ActRefused, match=f"not paid: {2 if PAID not in done else 1} at PG-01"):
+        desk.act("meter-retired", *TWO, **RETIRE)
+    desk.floor.rules = 1  # an old entry is replayed as it was made
+    desk.act("meter-retired", *TWO, **RETIRE)
+
+
+def test_a_meter_is_retired_once_its_tables_owe_nothing() -> None:
+    assert "unclaimed" not in owing(VERIFIED, PAID, ENVY).act("meter-retired", *TWO, **RETIRE).told
+
+
+def test_envy_that_nobody_claimed_forbids_no_retirement_and_is_told_with_it() -> None:
+    """It stays the house's liability; waiting for who does not come would keep the meter for ever."""
+    desk = owing(VERIFIED, PAID, LEFT)
+    desk.floor = loaded_again(desk)
+    assert desk.act("meter-retired", *TWO, **RETIRE).told["unclaimed"] == {"PG-01": 1}
+
+
+def test_a_table_that_has_left_the_meter_still_counts_for_its_retirement() -> None:
+    desk = owing()
+    desk.floor.keep("unlinked", "PG-01", {"meters": ["pg-next"]})
+    desk.shut("PG-04")
+    announce = {"meter": "pg-next", "effective": "2026-12-01", **WHY}
+    desk.act("retirement-announced", *TWO, **announce)
+    with pytest.raises(ActRefused, match="2 at PG-01"):
+        desk.act("meter-retired", *TWO, meter="pg-next", **WHY)
+
+
 def test_nothing_is_done_to_a_retired_meter() -> None:
     desk = retired()
     whys = [
@@ -338,16 +391,28 @@ def test_nothing_is_done_to_a_retired_meter() -> None:
     assert whys == [Why.NOT_NOW] * 4
 
 
+def test_a_table_of_a_retired_meter_is_not_opened_again() -> None:
+    """It would take no wager."""
+    assert retired().refused("table-opened", ANNA, table="PG-01") is Why.NOT_NOW
+
+
+def opened_by_old_rules(desk: MeterDesk) -> None:
+    """Rules version 1 let a table of a retired meter be opened."""
+    desk.floor.rules = 1
+    desk.act("table-opened", ANNA, table="PG-01")
+    desk.floor.rules = RULES_VERSION
+
+
 def test_a_retired_meter_gets_no_wager_though_its_table_is_opened_again() -> None:
     desk = retired()
-    desk.act("table-opened", ANNA, table="PG-01")
+    opened_by_old_rules(desk)
     taken = desk.lock(41, 1)
     assert (taken.result, taken.reason) == ("refused", "meter-not-open")
 
 
 def test_a_retired_meter_stays_retired_after_a_restart() -> None:
     desk = retired()
-    desk.act("table-opened", ANNA, table="PG-01")
+    opened_by_old_rules(desk)
     desk.floor = loaded_again(desk)
     desk.floor.hear("hub-01", "b1", AT)
     assert desk.refused("meter-adjusted", *TWO, **ADJUST) is Why.NOT_NOW

@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from meter_house import CENT, SEED, TENTH, TOP, WHY, MeterDesk, dollars, noticed
 
-from controller.acts import ActRefused
+from controller.acts import ActRefused, Why
+from controller.award import waiting
 from controller.floor import Floor
 from controller.floor_state import StateRow, meter_row
 from controller.people import Person
+from controller.rounds import award_row
 
 LONG = os.environ.get("PMC_CAMPAIGN") == "long"
 LIMITS = {"none": None, "$10,000.50": SEED + 50 * CENT, "$10,030.00": SEED + 3_000 * CENT}
@@ -150,11 +152,14 @@ class MeterMachine(RuleBasedStateMachine):
         if table in self.playing:
             return
         kind = "table-opened" if table in self.closed else "table-closed"
+        if kind == "table-opened" and any(table in LINKS[name] for name in self.gone):
+            assert self.desk.refused(kind, ANNA, table=table) is Why.NOT_NOW
+            return
         self.desk.act(kind, ANNA, table=table)
         self.closed ^= {table}
 
-    @rule(pay=st.booleans())
-    def settle_award(self, pay: bool) -> None:
+    @rule(pay=st.booleans(), envy=st.sampled_from(["pay", "leave", ""]))
+    def settle_award(self, pay: bool, envy: str) -> None:
         """The oldest award that waits is paid or refused."""
         for key, found in self.desk.floor.games.items():
             waiting = [place for place, case in found.cases.items() if case.state == "pending"]
@@ -164,6 +169,11 @@ class MeterMachine(RuleBasedStateMachine):
                 if pay:
                     verified = self.desk.act("award-verified", ANNA, **named)
                     self.desk.act("award-paid", BEN, **named, handed=dollars(verified.told["due"] * CENT), how="chips")
+                    for *_, to, _, state in award_row(found, 0)["lines"]:
+                        if state == "pending" and envy == "pay":
+                            self.desk.act("envy-paid", CARL, **named, to=to, how="chips")
+                        elif state == "pending" and envy == "leave":
+                            self.desk.act("envy-unclaimed", CARL, **named, to=to, reason="nobody came")
                 else:
                     self.desk.act("award-refused", ANNA, BEN, **named, reason="a trial")
                 break
@@ -176,7 +186,8 @@ class MeterMachine(RuleBasedStateMachine):
     def adjust(self, name: str, direction: str, cents: int, people: tuple[Person, ...], code: str) -> None:
         was, move = self.is_now[name], cents * CENT * (1 if direction == "raise" else -1)
         most = FULL if self.limits[name] is None else self.limits[name]
-        good = name not in self.gone and cents > 0 and (direction, code) in ALLOWED and was.display + move >= 0 \
+        least = 0 if code != "limit-correction" else FULL if self.limits[name] is None else self.limits[name]
+        good = name not in self.gone and cents > 0 and (direction, code) in ALLOWED and was.display + move >= least \
             and (move < 0 or was.display + move <= most)
         if self.change("meter-adjusted", people, good, max(0, -move), meter=name, direction=direction,
                        by_amount=dollars(cents * CENT), code=code):
@@ -212,11 +223,19 @@ class MeterMachine(RuleBasedStateMachine):
             self.shut(name)
         was = self.is_now[name]
         good = name in self.retiring and self.retiring[name] <= self.today and self.quiet(name) \
-            and was.display <= SEED and not was.reserve + was.overflow + was.pending
+            and was.display <= SEED and not was.reserve + was.overflow + was.pending and not self.owes(name)
         if self.change("meter-retired", people, good, was.display, meter=name):
             self.gone.add(name)
             del self.retiring[name]
             self.is_now[name] = was._replace(display=0, house=was.house - was.display)
+
+    def owes(self, name: str) -> bool:
+        """Whether a game of a meter's tables has an award that waits, or envy that nobody has paid or left."""
+        for found in self.desk.floor.games.values():
+            lines = award_row(found, 0)["lines"]
+            if found.plan.id in LINKS[name] and (waiting(found) or any(line[4] == "pending" for line in lines)):
+                return True
+        return False
 
     @rule(name=st.sampled_from(["pg-next", "pg-next", "pg-link"]), part=PARTS, people=PEOPLE)
     def take_reserve(self, name: str, part: int, people: tuple[Person, ...]) -> None:

@@ -19,6 +19,7 @@ from controller.config_reader import ConfigError
 from controller.config_times import dated_paytables, local_time, preview
 from controller.people import person_from
 from controller.versions import Version
+from controller.waiting_config import waiting_words
 from controller.web.desk_routes import read_form
 from controller.web.floor_page import clock_of
 from controller.web.sessions import (
@@ -77,6 +78,8 @@ def config_routes(source: ConfigSource, templates: Templates) -> APIRouter:
             "waiting": None if waiting is None else {
                 "meters": waiting["meters"],
                 "lines": differences(snapshot.plan.document, waiting["document"]),
+                "words": waiting_words(snapshot.plan, waiting["document"], waiting["meters"], {
+                    name: view.display_microcents for name, view in snapshot.meters.items()}),
                 "times": dated_paytables(build(waiting["document"]), snapshot.at)},
             "versions": await source.versions(VERSIONS_MAX),
             "may_propose": signed.person.role in KINDS["config-proposed"].by,

@@ -254,6 +254,8 @@ class SignTable(BaseModel):
     id: str
     state: str
     why: str
+    notice: str
+    """The linked jackpots that it has left, or empty (R-30)."""
 
 
 class SignWin(BaseModel):
