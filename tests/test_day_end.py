@@ -7,14 +7,21 @@ from typing import NamedTuple
 import pytest
 from award_night import Night
 from day_house import day_end, summed
+from desk_house import CARL, DORA, IDA
 from ledger_night import LedgerEngine
-from report_house import HOUR, Played, evenly, made, moment, reading, table
+from report_house import HOUR, Played, evenly, keep, made, moment, reading, table
 
+from controller import desk
+from controller.acts import read_act
 from controller.carried import OpenItems, listed, owing
 from controller.floor_state import ACCOUNTS
 from controller.gaming_day import gaming_day_of
 from controller.ledger import ranges as ranges_room
+from controller.ledger import verify as verifying
+from controller.ledger.day_end import read_day_end
 from controller.ledger.ranges import Stretches
+from controller.ledger.reader import Reader, tell_act
+from controller.ledger.verify import verify
 from controller.money import MICROCENTS_PER_CENT
 from controller.plan import FloorPlan
 from controller.reports.reading import AskedFor, scope_of
@@ -35,9 +42,6 @@ def every_day(path: Path, plan: FloorPlan, first: str, count: int) -> None:
         closing = dict(zip([row[0] for row in table(report, "The meter's own").rows],
                            [row[9] for row in table(report, "The meter's own").rows], strict=True))
         for book in plan.books:
-            told = day_end(path, day, 1 << 60, book, known)
-            assert told is not None
-            # Only the next day to close is told in full: the days before it count as closed here.
             full = in_full(path, day, book, known)
             assert full == summed(path, scope.end, book)
             assert {name: sum(full[name][account] for account in ("display", "reserve", "overflow"))
@@ -48,8 +52,6 @@ def every_day(path: Path, plan: FloorPlan, first: str, count: int) -> None:
 
 def in_full(path: Path, day: date, book: str, known: Stretches) -> dict[str, dict[str, int]]:
     """The balances at a day's end, as if the day before had been closed."""
-    from controller.ledger.day_end import read_day_end
-
     closed = {"day": (day - timedelta(days=1)).isoformat()}
     told = read_day_end(path, known, book, day, closed, 1 << 60, lambda _: ())
     assert told is not None
@@ -143,3 +145,24 @@ def test_the_end_of_a_day_is_the_end_of_its_reports(tmp_path: Path) -> None:
     assert told is not None
     assert (told.end, told.first) == (scope.end, cut.day)
     assert all(set(accounts) == set(ACCOUNTS) for accounts in (told.balances or {}).values())
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_day_closed_after_such_a_night_is_replayed_by_one_that_lets_go_of_its_games(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """And the shift handed over at the end of it."""
+    monkeypatch.setattr(verifying, "_KEPT", 1)
+    monkeypatch.setattr(verifying, "_FORGET_EACH", 3)
+    cut = cut_night(tmp_path, seed)
+    reader = Reader(cut.path)
+    floor, at = reader.floor(None, "main"), cut.end + 2 * HOUR
+    for number, (kind, people, fields) in enumerate((
+            ("day-closed", (DORA,), {"day": cut.day.isoformat()}), ("handed-over", (CARL, IDA), {}))):
+        made_act = read_act(kind, f"closing-{number}", fields, *people)
+        tell_act(floor, made_act, reader.recall_act, lambda *_: None, lambda day: day_end(cut.path, day, at),
+                 lambda: reader.games_owing("main"))
+        desk.act(floor, made_act, at)
+        keep(cut.path, floor)
+    reader.close()
+    assert verify(cut.path, replay=True)
