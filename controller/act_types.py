@@ -40,6 +40,8 @@ class Is(StrEnum):
     TEXT = "text"
     MONEY = "money"
     NUMBER = "number"
+    DATE = "date"
+    """A date, written and kept like ``2026-12-31``."""
     ID = "id"
     CHOICE = "choice"
     YES_NO = "yes-no"

@@ -6,6 +6,7 @@ line and docs/ROLES.md are made from this table; the rules of each act are in th
 
 import re
 from collections.abc import Mapping
+from datetime import date
 
 from controller.act_types import TEXT_MAX, Act, Acted, ActKind, ActRefused, Field, Is, Why, act_body, act_from
 from controller.checks import CHECK_KINDS
@@ -107,7 +108,7 @@ KINDS: dict[str, ActKind] = {kind.name: kind for kind in (
     ActKind("config-withdrawn", "Withdraw a proposal", (Field("hash", "Hash", Is.ID),), TECHNICAL | ADMINISTRATOR),
     ActKind("config-activated", "Activate a configuration",
             (Field("hash", "Hash", Is.ID), Field("authority", "Approved by"), APPROVAL,
-             Field("approved", "Date of the approval")), MONEY),
+             Field("approved", "Date of the approval", Is.DATE)), MONEY),
     # Changing a meter by hand: controller.meter_acts.
     ActKind("meter-adjusted", "Adjust a meter",
             (METER, Field("direction", "Raise or lower", Is.CHOICE, ("raise", "lower")),
@@ -117,7 +118,7 @@ KINDS: dict[str, ActKind] = {kind.name: kind for kind in (
     ActKind("meter-transferred", "Transfer a meter", (METER, Field("to", "To the meter", Is.ID), REASON, APPROVAL),
             MONEY, second=MONEY, other_department=True),
     ActKind("retirement-announced", "Announce a retirement",
-            (METER, Field("effective", "From the gaming day, like 2026-12-31"), REASON, APPROVAL),
+            (METER, Field("effective", "From the gaming day, like 2026-12-31", Is.DATE), REASON, APPROVAL),
             MONEY, second=MONEY, other_department=True),
     ActKind("meter-retired", "Retire a meter", (METER, REASON, APPROVAL), MONEY, second=MONEY, other_department=True),
     ActKind("reserve-to-house", "Take next-jackpot money for the house",
@@ -133,7 +134,8 @@ KINDS: dict[str, ActKind] = {kind.name: kind for kind in (
     ActKind("opening-accepted", "Accept a new meter's opening",
             (METER, Field("base", "Base, as entered", Is.MONEY)), MONEY),
     # The gaming day: controller.day_acts.
-    ActKind("day-closed", "Close the gaming day", (Field("day", "Gaming day, like 2026-12-31"), NOTE), ACCOUNTING),
+    ActKind("day-closed", "Close the gaming day",
+            (Field("day", "Gaming day, like 2026-12-31", Is.DATE), NOTE), ACCOUNTING),
     ActKind("sign-read", "Enter what a sign shows", (METER, Field("read", "Read on the sign", Is.MONEY), NOTE),
             FLOOR | ACCOUNTING),
     *CHECK_KINDS,
@@ -184,6 +186,8 @@ def _read(field: Field, given: object) -> object:
         raise _wrong(field, "not text", "write it as text")
     if field.kind is Is.MONEY:
         return _money(field, text)
+    if field.kind is Is.DATE:
+        return _date(field, text)
     if field.kind is Is.ID:
         return text if _ID.fullmatch(text) else _refuse(field, "not an id", "choose one from the page")
     if field.kind is Is.CHOICE:
@@ -202,6 +206,16 @@ def _money(field: Field, text: str) -> int:
     if not 0 <= cents <= _CENTS_MAX:
         raise _wrong(field, "not an amount", 'write dollars and cents like "$1,234.50"')
     return cents
+
+
+def _date(field: Field, text: str) -> str:
+    try:
+        day = date.fromisoformat(text)
+    except ValueError:
+        day = None
+    if day is None or day.isoformat() != text:
+        raise _wrong(field, f"{text[:20]} is no date", "write year, month and day like 2026-12-31")
+    return text
 
 
 def _wrong(field: Field, what: str, remedy: str) -> ActRefused:

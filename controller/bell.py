@@ -17,13 +17,16 @@ from controller.wiring import Wiring
 
 
 class Bell:
-    """Compares what holds with the alarms that stand, once a second, and tells each step."""
+    """Compares what holds with the alarms that stand, once a second, and tells each step.
+
+    ``file``: what of the file on the box is not in use, or empty.
+    """
 
     def __init__(
         self, plan: FloorPlan, wiring: Wiring, books: Books, board: Board, stats: Stats,
-        tell: Callable[[str, bytes, bool], bool] | None,
+        tell: Callable[[str, bytes, bool], bool] | None, file: str = "",
     ) -> None:
-        self._books, self._stats = books, stats
+        self._books, self._stats, self._file = books, stats, file
         self._out = AlarmOut(wiring.alarms, plan.site, plan.environment.value, tell)
         self._watcher = Watcher(plan, books, board.alarms, self._out.tell, wiring.signs)
         stats.alarms_raised = board.alarms.raised
@@ -42,7 +45,8 @@ class Bell:
 
     def look(self, snapshot: Snapshot, now: int) -> bool:
         """Look at everything at ``now`` (UTC microseconds); whether the pages have something new to show."""
-        told = self._host.told(self._stats, self._books.stuck_s(), now)._replace(not_told=self._out.not_told())
+        told = self._host.told(self._stats, self._books.stuck_s(), now)._replace(
+            not_told=self._out.not_told(), file=self._file)
         self._watcher.look(snapshot, told, now)
         alarms = self._watcher.alarms()
         self._out.look(alarms, now)

@@ -156,7 +156,7 @@ class Books:
         """
         why = self.why_closed(book)
         if why or self._closing:
-            raise ActRefused(Why.NOT_NOW, why or "the controller is being stopped", "try again when it runs")
+            raise ActRefused(Why.NOT_NOW, why or self._why_closing(), "nothing was done: send it again in a moment")
         try:
             desk.check(self.floors[book], asked)  # before anything is looked up for somebody who may not
         except ActRefused as no:
@@ -176,7 +176,7 @@ class Books:
             raise ActRefused(Why.NOT_NOW, "the ledger cannot be read", "call the technician") from wrong
         self._acts_done += 1
         try:
-            refuse_elsewhere(self.floors, floor, asked)
+            refuse_elsewhere(self.floors, floor, asked, self._clock())
             if asked.id not in floor.acts:
                 also()
             acted = desk.act(floor, asked, self._clock())
@@ -188,6 +188,11 @@ class Books:
             self._break(f"{asked.kind}: {broken or type(broken).__name__}")
             raise ActRefused(Why.NOT_NOW, "the books do not add up and are stopped", "call the technician") from broken
         return acted if await self._durable() else self._after_all(asked)
+
+    def _why_closing(self) -> str:
+        if any(floor.plan.hash != self.plan.hash for floor in self.floors.values()):
+            return "another configuration comes into force just now"
+        return "the controller is being stopped"
 
     async def _keep_refusal(self, book: str, asked: Act, no: ActRefused) -> None:
         """A refused act is an entry: the first of a person (or of a person's token), kind and reason, then at each

@@ -7,13 +7,15 @@ force and the one that was activated.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from datetime import date
+from typing import Any, NamedTuple
 
 from controller.acts import Act, ActRefused, Why
 from controller.config_build import build
 from controller.config_change import changed_keys, effective, links_of, waiting_meters
 from controller.config_reader import ConfigError
 from controller.floor import Floor
+from controller.gaming_day import wall_clock
 from controller.journal import TABLE_RULES
 from controller.money import MICROCENTS_PER_CENT, format_cents
 from controller.outcome import Outcome
@@ -98,10 +100,15 @@ def _refuse_other_books(old: FloorPlan, new: FloorPlan) -> None:
                              "put it at a table of that book")
 
 
-def refuse_elsewhere(floors: Mapping[str, Floor], floor: Floor, act: Act) -> None:
-    """Raise ActRefused for what the other books of a floor cannot come under: all of them do, or none (D2, CF-04)."""
+def refuse_elsewhere(floors: Mapping[str, Floor], floor: Floor, act: Act, at: int) -> None:
+    """Raise ActRefused for what the other books of a floor cannot come under: all of them do, or none (D2, CF-04).
+
+    Asked when people act, at ``at``; what the ledger has already is not asked again.
+    """
     if act.kind not in RULES or act.id in floor.acts:
         return
+    if act.kind == "config-activated":
+        _refuse_date(act.fields["approved"], wall_clock(floor.plan.timezone, at).date())
     if floor.book != floor.plan.books[0]:
         raise ActRefused(Why.NOT_NOW, f"the configuration is kept in book {floor.plan.books[0]}", "send it there")
     proposed = floor.rows.get("config-proposed", {}).get(str(act.fields.get("hash")), {})
@@ -112,6 +119,18 @@ def refuse_elsewhere(floors: Mapping[str, Floor], floor: Floor, act: Act) -> Non
     for other in floors.values():
         if other is not floor:
             _refuse_there(other, new)
+
+
+def _refuse_date(approved: str, today: date) -> None:
+    """Raise ActRefused for an approval of a day to come, by the floor's clock."""
+    try:
+        day = date.fromisoformat(approved)
+    except ValueError as wrong:
+        raise ActRefused(Why.WRONG_FIELD, f"Date of the approval: {approved[:20]} is no date",
+                         "write it like 2026-12-31") from wrong
+    if day > today:
+        raise ActRefused(Why.WRONG_FIELD, f"Date of the approval: {approved} is to come, today is {today}",
+                         "write the date that stands on the approval")
 
 
 def _refuse_there(other: Floor, new: FloorPlan) -> None:
@@ -154,8 +173,16 @@ def withdraw(floor: Floor, act: Act, _at: int) -> Outcome:
     return Outcome()
 
 
-def activate(floor: Floor, act: Act, at: int) -> Outcome:
-    """Another person of another department puts it in force, with its approval; waiting meters keep their old keys."""
+class Coming(NamedTuple):
+    """What an activation brings: the plan, the one in force while some of its meters wait, and those meters."""
+
+    plan: FloorPlan
+    in_force: FloorPlan
+    waits: frozenset[str]
+
+
+def coming(floor: Floor, act: Act) -> Coming:
+    """What an act would bring into force, and nothing is changed; raises ActRefused where it may not be activated."""
     name = act.fields["hash"]
     found = floor.rows.get("config-proposed", {}).get(name)
     if found is None:
@@ -170,11 +197,16 @@ def activate(floor: Floor, act: Act, at: int) -> Outcome:
     new = _plan(found["document"])
     refuse_plan(floor, new)
     waiting = _waiting(floor, new)
-    in_force = _plan(effective(floor.plan.document, new.document, waiting))
+    return Coming(new, _plan(effective(floor.plan.document, new.document, waiting)), waiting)
+
+
+def activate(floor: Floor, act: Act, at: int) -> Outcome:
+    """Another person of another department puts it in force, with its approval; waiting meters keep their old keys."""
+    name, new = act.fields["hash"], coming(floor, act)
     floor.keep("config-proposed", name, None)
-    keep_waiting(floor, new.document, waiting)
-    told = {"hash": name, "in_force": in_force.hash, "waits": sorted(waiting)}
-    return Outcome(told, then=lambda: floor.configure(in_force, at))
+    keep_waiting(floor, new.plan.document, new.waits)
+    told = {"hash": name, "in_force": new.in_force.hash, "waits": sorted(new.waits)}
+    return Outcome(told, then=lambda: floor.configure(new.in_force, at))
 
 
 RULES = {"config-proposed": propose, "config-withdrawn": withdraw, "config-activated": activate}

@@ -33,7 +33,7 @@ def read_wiring(top: Section, folder: Path, plan: FloorPlan | None) -> Wiring | 
     site = plan.site if plan else "site"
     mqtt = _read_mqtt(top, folder, site)
     ports: dict[str, str] = {}
-    ledger_url = _read_ledger(top, folder)
+    ledger_url = read_ledger(top, folder)
     wiring = Wiring(
         ledger_url=ledger_url,
         lines=_read_lines(top, plan, ports),
@@ -46,7 +46,7 @@ def read_wiring(top: Section, folder: Path, plan: FloorPlan | None) -> Wiring | 
     return wiring if top.sound else None
 
 
-def _read_ledger(top: Section, folder: Path) -> str:
+def read_ledger(top: Section, folder: Path) -> str:
     """The ledger's URL with an absolute path; absent: ``ledger.db`` beside the file."""
     section = top.inside("ledger", "ledger", "[ledger]") if top.has("ledger") else None
     url = section.text("url") if section else f"{_SQLITE}ledger.db"

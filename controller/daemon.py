@@ -7,7 +7,7 @@ ledger's writer (``controller.books``).
 import asyncio
 import logging
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version as package_version
 from itertools import takewhile
@@ -20,13 +20,14 @@ from controller.alarms import Alarm
 from controller.bell import Bell
 from controller.board import Board
 from controller.books import Books
+from controller.config_fit import Fitting
 from controller.desk_reads import DeskReads
 from controller.history import History, folder_of, write_holds
 from controller.intake import NotTaken, from_its_line, read_frame, read_json
 from controller.ledger.place import file_of, ledger_url
 from controller.ledger.reader import Reader
-from controller.listing import latest_awards, log_entry
 from controller.metrics import Stats
+from controller.next_wiring import NextWiring
 from controller.notify import Notify
 from controller.odds_aside import OddsAside
 from controller.outcome import Outcome
@@ -38,8 +39,7 @@ from controller.snapshot import Note, Snapshot
 from controller.units import Strays, Unit, Wire
 from controller.vault import Vault, VaultError, beside
 from controller.web.app import create_app
-from controller.web.models import award
-from controller.web.serve import Server, TlsFiles, listen
+from controller.web.serve import Door, Server
 from controller.whole_floor import WHOLE_FLOOR, act_everywhere
 from controller.wiring import LinePlan, Wiring
 from firmware_bridge.frames import encode_frame
@@ -77,16 +77,19 @@ class Daemon:
     """One running meterd. It is the ``Source`` of the pages."""
 
     def __init__(
-        self, plan: FloorPlan, wiring: Wiring, books: Books, board: Board, reader: Reader, stats: Stats,
-        merge: log.MergeRepeats, config: Path,
+        self, plan: FloorPlan, fitting: Fitting, books: Books, board: Board, reader: Reader, stats: Stats,
+        merge: log.MergeRepeats, config: Path, door: Door,
     ) -> None:
-        reads = DeskReads(reader, plan, config, lambda: self._stop.is_set())
+        wiring, self._fitting, self._door = fitting.wiring, fitting, door
+        self._stop = asyncio.Event()
+        reads = DeskReads(reader, plan, config, self._stop.is_set)
         self.game_file, self.awards_lately, self.table_acts = reads.game_file, reads.awards_lately, reads.table_acts
         self.meters_due, self.meter_file, self.day_acts = reads.meters_due, reads.meter_file, reads.day_acts
-        self.day_open = reads.day_open
+        self.day_open, self.log, self.wins = reads.day_open, reads.log, reads.wins
         self.meter_curve, self.owed_at, self._answered = reads.meter_curve, reads.owed_at, reads.answered
         self.versions, self.file_document, self._trial = reads.versions, reads.file_document, reads.trial
         self.plan, self.wiring, self.stats = plan, wiring, stats
+        self.next = NextWiring(config, wiring, door)
         self._books, self._board, self._reader, self._merge = books, board, reader, merge
         self._path = file_of(ledger_url(wiring.ledger_url))
         self._changed = asyncio.Event()
@@ -112,8 +115,8 @@ class Daemon:
         self._ready = False
         self._closed = self._why_closed()
         self._said = board.notes[0] if board.notes else None
-        self._stop = asyncio.Event()
-        self._bell = Bell(plan, wiring, books, board, stats, None if self._mqtt is None else self._mqtt.tell_alarm)
+        self._bell = Bell(plan, wiring, books, board, stats, None if self._mqtt is None else self._mqtt.tell_alarm,
+                          fitting.words())
         self._odds = OddsAside(plan, self._bell.compare_hits, partial(self._keep, "odds", "", kind="fault"))
         self.odds = self._odds.look
         self.printers = Printers(wiring.printers, timer, stats)
@@ -200,6 +203,7 @@ class Daemon:
         unit = self._units[self._device_of_line[line]]
         unit.counts["reconnects"] += 1
         self.history.line(line, True)
+        unit.ask(self._wires[line])
         self._keep("line-up", unit.table.id, f"Line {line} is connected")
 
     def _mqtt_up(self, session_present: bool) -> None:
@@ -211,6 +215,9 @@ class Daemon:
                 "nothing is lost, the table units send again; let the technician look at the broker", kind="alarm")
         self._bell.broker_came_back()
         self.history.line("mqtt", True)
+        for device, one in self._units.items():
+            if device not in self._line_of_device:
+                one.ask(self._wires[f"mqtt/{device}"])
         self._keep("line-up", "", "The broker is connected")
 
     def _line_down(self, line: str, cause: str) -> None:
@@ -311,16 +318,6 @@ class Daemon:
         """What a sign shows now."""
         return self.signs.shown.get(sign)
 
-    async def log(self, book: str, before: int | None, count: int) -> Sequence[Mapping[str, Any]]:
-        """Entries of a book, newest first."""
-        found = await asyncio.to_thread(partial(self._reader.entries, book, before=before, latest=count))
-        return [log_entry(entry) for entry in found]
-
-    async def wins(self, count: int) -> Sequence[Mapping[str, Any]]:
-        """The latest awards in the ledger, newest first."""
-        found = await asyncio.to_thread(latest_awards, self._reader, self.plan, count)
-        return [award(one).model_dump() for one in found]
-
     def rows(self, book: str, kind: str) -> Mapping[str, Mapping[str, Any]]:
         """The newest state rows of a kind that people have made in a book, by key."""
         return self._board.rows.get((book, kind), {})
@@ -329,7 +326,10 @@ class Daemon:
         """Do what people ask; returns after the commit, or raises ActRefused."""
         if asked.kind in WHOLE_FLOOR:
             return await act_everywhere(self._books, asked)
-        acted = await self._books.act(book, asked, partial(self._ask_unit, asked))
+        also: Callable[[], object] = partial(self._ask_unit, asked)
+        if asked.kind == "config-activated" and book in self._books.floors:
+            also = await self.next.trial(lambda: self._books.floors[book], asked)
+        acted = await self._books.act(book, asked, also)
         if asked.kind in ("hold-set", "hold-lifted"):
             kept = self.rows(book, "hold")
             reasons = [f"{name}: {row['reason']}" for name, row in sorted(kept.items())]
@@ -426,20 +426,13 @@ class Daemon:
 
     async def run(self) -> None:
         """Start everything, say READY, run until ``end``, and end cleanly within 5 s."""
-        web = self.wiring.web
-        server = socket_ = None
-        tls = None
-        if web is not None:
-            if web.tls_cert is not None and web.tls_key is not None:
-                tls = TlsFiles(web.tls_cert, web.tls_key)
-                tls.check()
-            socket_ = listen(web.bind, web.port)
-            server = Server(create_app(self, self._open_vault()), tls)
-        serving = None
-        if server is not None and socket_ is not None:
-            serving = asyncio.create_task(server.serve(sockets=[socket_]), name="pages")
-            host, port = socket_.getsockname()[:2]
-            _log.info("pages on %s://%s:%s/", "http" if tls is None else "https", host, port)
+        server = serving = None
+        if self.wiring.web is not None:
+            self._door.open(self.wiring.web)
+            server, listening = self._door.server(create_app(self, self._open_vault()))
+            serving = asyncio.create_task(server.serve(sockets=[listening]), name="pages")
+            _log.info("pages on %s", self._door.address)
+        self._say_left_out()
         self.history.start(f"meterd {VERSION}")
         self.signs.update(self.snapshot(), self._version, clock())
         self.signs.start()
@@ -456,6 +449,11 @@ class Daemon:
         await self._end(server, serving, ticking)
         for task in ended[0]:
             task.result()
+
+    def _say_left_out(self) -> None:
+        for what, remedy in self._fitting.told(self._door.trouble):
+            _log.warning("the file on the box: %s; %s", what, remedy)
+            self._keep("file-not-in-use", "", what, remedy, kind="fault")
 
     def _open_vault(self) -> Vault | None:
         """The secrets of people; without them nobody signs in, and money goes on."""

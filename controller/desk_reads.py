@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,12 @@ from controller.game_file import GameFile, read_game
 from controller.ledger.curve import Curve, read_curve
 from controller.ledger.place import LedgerError
 from controller.ledger.reader import Reader
+from controller.listing import latest_awards, log_entry
 from controller.meter_file import MeterFile, MetersDue, read_due, read_meter, try_act
 from controller.outcome import Outcome
 from controller.plan import FloorPlan
 from controller.versions import Version, versions_of
+from controller.web.models import award
 
 
 class DeskReads:
@@ -87,6 +90,16 @@ class DeskReads:
     async def day_open(self) -> DayOpen:
         """What is owed in all books, and the gaming day that is to be closed next."""
         return await asyncio.to_thread(read_day_open, self._reader, self._plan)
+
+    async def log(self, book: str, before: int | None, count: int) -> Sequence[Mapping[str, Any]]:
+        """Entries of a book, newest first."""
+        found = await asyncio.to_thread(partial(self._reader.entries, book, before=before, latest=count))
+        return [log_entry(entry) for entry in found]
+
+    async def wins(self, count: int) -> Sequence[Mapping[str, Any]]:
+        """The latest awards in the ledger, newest first."""
+        found = await asyncio.to_thread(latest_awards, self._reader, self._plan, count)
+        return [award(one).model_dump() for one in found]
 
     async def versions(self, count: int) -> Sequence[Version]:
         """The latest configurations of the first book, newest first."""

@@ -11,13 +11,14 @@ import signal
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from controller import log
 from controller.board import Board
 from controller.board_reader import read_board
 from controller.books import Books
 from controller.config import ConfigError, load
+from controller.config_fit import Fitting, ledger_of, read_fitting
 from controller.daemon import VERSION, Daemon, clock, timer
 from controller.floor import Floor
 from controller.ledger.place import HeldLedger, LedgerError, file_of, ledger_url
@@ -28,6 +29,7 @@ from controller.metrics import Stats
 from controller.plan import Environment, FloorPlan
 from controller.start import refuse_changes
 from controller.waiting_config import follow, waiting_of
+from controller.web.serve import Door
 from controller.wiring import Wiring
 
 SWITCH_S = 0.0005
@@ -61,52 +63,91 @@ GARBAGE_AFTER = 50_000
 """Objects between two looks for garbage: messages make many objects and no cycles."""
 
 
-async def serve(plan: FloorPlan, wiring: Wiring, config: Path) -> None:
-    """Run a daemon until SIGTERM or SIGINT. Raises LedgerError before anything is opened to the floor."""
+class File(NamedTuple):
+    """The file on the box: its path, the ledger it names, and what it makes of floor and wiring; or why it does not."""
+
+    path: Path
+    ledger: Path
+    made: tuple[FloorPlan, Wiring] | ConfigError
+
+
+def read_file(path: Path) -> File:
+    """Read the file on the box. Raises ConfigError where not even its ledger is known."""
+    try:
+        made = load(path)
+    except ConfigError as wrong:
+        try:
+            return File(path, file_of(ledger_url(ledger_of(path))), wrong)
+        except ConfigError:
+            raise wrong from None
+    return File(path, file_of(ledger_url(made[1].ledger_url)), made)
+
+
+async def serve(file: File) -> None:
+    """Run a daemon until SIGTERM or SIGINT. Raises LedgerError or ConfigError before the floor is opened."""
     sys.setswitchinterval(SWITCH_S)
     gc.set_threshold(GARBAGE_AFTER)
-    path = file_of(ledger_url(wiring.ledger_url))
-    if not path.exists():
-        raise LedgerError(f"{path}: no ledger there; make one with `meterctl init --config {config}`")
-    held = HeldLedger(path, "meterd", _now())
+    if not file.ledger.exists():
+        if isinstance(file.made, ConfigError):
+            raise file.made
+        raise LedgerError(f"{file.ledger}: no ledger there; make one with `meterctl init --config {file.path}`")
+    held, door, hung = HeldLedger(file.ledger, "meterd", _now()), Door(), False
     try:
-        again, hung = True, False
-        while again:
-            again, hung = await _serve_once(*_in_force(plan, wiring, config, path), path, config)
-        # A writer that hangs keeps its connection and the ledger's lock until the process is gone.
-        if not hung:
-            held.close()
-    except LedgerError:
+        plan, fitting = _in_force(file)
+        while True:
+            daemon, hung = await _serve_once(plan, fitting, file, door)
+            if hung or not daemon.again:
+                break
+            plan = _active(file.ledger) or plan
+            fitting = daemon.next.after(plan)
+    except (LedgerError, ConfigError):
         held.close()
         raise
+    finally:
+        door.close()
+    # A writer that hangs keeps its connection and the ledger's lock until the process is gone.
+    if not hung:
+        held.close()
 
 
-def _in_force(plan: FloorPlan, wiring: Wiring, config: Path, path: Path) -> tuple[FloorPlan, Wiring]:
-    """The floor to run: what people have activated in the ledger goes before the file, once there are people (D5)."""
-    reader = Reader(path)
+def _active(ledger: Path) -> FloorPlan | None:
+    """What people have activated goes before the file (D5); None while the ledger has no people."""
+    reader = Reader(ledger)
     try:
         book = reader.plan(next(iter(reader.heads()))).books[0]
-        if not reader.states(book, "person", latest=1):
-            return plan, wiring
-        active = reader.plan(book)
-        if active.hash == plan.hash:
-            return plan, wiring
-        _log.warning("%s is not the configuration in force (%s): it must be proposed and activated on the pages",
-                     config, active.hash[:12])
-        return load(config, active)
-    except ConfigError as wrong:
-        raise LedgerError(f"{config}: its lines and signs do not fit the configuration in force: {wrong}") from wrong
+        return reader.plan(book) if reader.states(book, "person", latest=1) else None
     finally:
         reader.close()
 
 
-async def _serve_once(plan: FloorPlan, wiring: Wiring, path: Path, config: Path) -> tuple[bool, bool]:
-    """One daemon's life: whether it is to begin again with another configuration, and whether its writer hangs."""
-    floors, board, reader, writer = open_books(plan, path)
+def _in_force(file: File) -> tuple[FloorPlan, Fitting]:
+    """The floor to run at a start. Raises ConfigError where the file is needed and cannot be used.
+
+    Once there are people the ledger's plan is in force, and as much of the file's wiring is used as fits it: a power
+    cut must not leave a floor dark because somebody was at work on the file (0008).
+    """
+    active = _active(file.ledger)
+    if active is None:
+        if isinstance(file.made, ConfigError):
+            raise file.made
+        return file.made[0], Fitting(file.made[1])
+    found = read_fitting(file.path, active)
+    if isinstance(file.made, ConfigError):
+        return active, found.also(file.made.problems)
+    if file.made[0].hash != active.hash:
+        _log.warning("%s is not the configuration in force (%s): it must be proposed and activated on the pages",
+                     file.path, active.hash[:12])
+    return active, found
+
+
+async def _serve_once(plan: FloorPlan, fitting: Fitting, file: File, door: Door) -> tuple[Daemon, bool]:
+    """One daemon's life: it, ended, and whether its writer hangs."""
+    _tell_configuration(plan)
+    floors, board, reader, writer = open_books(plan, file.ledger)
     stats = Stats()
     merge = log.set_up(timer, lambda count: setattr(stats, "log_suppressed", stats.log_suppressed + count))
     _log.info("meterd %s, site %s (%s), configuration %s", VERSION, plan.site, plan.environment.value, plan.hash)
-    _log.info("ledger %s: %s", path, ", ".join(f"book {b} at entry {f.number}" for b, f in floors.items()))
+    _log.info("ledger %s: %s", file.ledger, ", ".join(f"book {b} at entry {f.number}" for b, f in floors.items()))
     changed: list[Any] = []
     books = Books(plan, floors, board, reader, writer, stats, clock, timer,
                   lambda: changed[0].books_changed() if changed else None)
@@ -115,7 +156,7 @@ async def _serve_once(plan: FloorPlan, wiring: Wiring, path: Path, config: Path)
         if reader.config_entry(book)[1]["hash"] != plan.hash or waiting_of(floor) != waiting:
             books.enter(book, lambda one, at: follow(one, plan, waiting, at))
             _log.info("book %s: the configuration has changed; it is entry %d", book, floor.number)
-    daemon = Daemon(plan, wiring, books, board, reader, stats, merge, config)
+    daemon = Daemon(plan, fitting, books, board, reader, stats, merge, file.path, door)
     changed.append(daemon)
     loop = asyncio.get_running_loop()
     for signal_number in (signal.SIGTERM, signal.SIGINT):
@@ -125,7 +166,7 @@ async def _serve_once(plan: FloorPlan, wiring: Wiring, path: Path, config: Path)
     if not hung:
         writer.close()
         reader.close()
-    return daemon.again and not hung, hung
+    return daemon, hung
 
 
 def _tell_configuration(plan: FloorPlan) -> None:
@@ -140,13 +181,10 @@ def run(config: Path) -> int:
     """Run ``meterd`` with a configuration file; returns its exit code: 0 ended, 2 configuration, 3 ledger."""
     log.set_up(timer)
     try:
-        plan, wiring = load(config)
+        asyncio.run(serve(read_file(config)))
     except ConfigError as wrong:
         _log.error("the configuration cannot be used:\n%s", wrong)
         return 2
-    _tell_configuration(plan)
-    try:
-        asyncio.run(serve(plan, wiring, config))
     except LedgerError as wrong:
         _log.error("%s", wrong)
         return 3

@@ -103,6 +103,11 @@ class Unit:
             if not self._books.take(message, self.answer):
                 self.counts["dropped"] += 1
 
+    def ask(self, wire: Wire) -> None:
+        """A line to it is open: ask for the hello that is due."""
+        for asked in self.session.ask(self._timer()):
+            wire.send(asked)
+
     def _hello(self, hello: Hello) -> None:
         device, book = self.table.device, self.table.book
         self._unanswered = (hello, self._timer())

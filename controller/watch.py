@@ -58,6 +58,8 @@ class Told(NamedTuple):
     certificate_warn_days: int = CERTIFICATE_DAYS
     not_told: Mapping[str, str] = MappingProxyType({})
     """By way (mail, webhook): why alarms do not get through to everybody by it."""
+    file: str = ""
+    """What of the file on the box is not in use, and why; or empty."""
 
 
 def conditions(
@@ -129,6 +131,8 @@ def _limits(snapshot: Snapshot) -> Iterator[Condition]:
 
 
 def _host(told: Told) -> Iterator[Condition]:
+    if told.file:
+        yield Condition("file-not-in-use", FLOOR, told.file)
     if told.clock_synchronised is False:
         yield Condition("clock-unsynchronised", FLOOR, "The box's clock is not kept by any time service")
     days = told.certificate_days

@@ -110,6 +110,10 @@ class Session:
             self._count(message.boot, message.seq)
         return self._who(now) if self._must_ask(message.boot) else []
 
+    def ask(self, now: float) -> list[Down]:
+        """A line to it is open: it is asked for the hello that is due, so that nothing waits for its next message."""
+        return self._who(now) if self._hello_due else []
+
     def lost(self, line: str) -> None:
         """The line is down. The device is asked for a hello when it is heard again (sensor-links section 3)."""
         self._heard_at.pop(line, None)

@@ -92,7 +92,8 @@ def test_an_address_lets_in_without_a_session_whom_the_table_says(nobody: Screen
 def fields(kind: ActKind) -> dict[str, object]:
     """Something to read in every field."""
     words: dict[Is, object] = {
-        Is.DOCUMENT: {}, Is.ID: "a-nobody", Is.MONEY: "$1.00", Is.NUMBER: "1", Is.TEXT: "because", Is.YES_NO: "yes"}
+        Is.DOCUMENT: {}, Is.ID: "a-nobody", Is.MONEY: "$1.00", Is.NUMBER: "1", Is.TEXT: "because", Is.YES_NO: "yes",
+        Is.DATE: "2026-01-31"}
     made: dict[str, object] = {
         field.name: field.choices[0] if field.kind is Is.CHOICE else words[field.kind] for field in kind.fields}
     return made | ({"department": "security"} if "department" in made else {})

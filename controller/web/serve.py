@@ -12,6 +12,8 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from controller.wiring import WebPlan
+
 CONNECTIONS_MAX = 256
 PEER_MAX = 64
 """Connections of one address; more are dropped, so that one machine alone cannot take every place (DI-05)."""
@@ -63,20 +65,23 @@ class TlsFiles(NamedTuple):
     cert: Path
     key: Path
 
-    def check(self) -> None:
-        """Raise OSError, naming the file, unless the two are there, can be read, and belong together."""
+    def check(self) -> ssl.SSLContext:
+        """They, loaded; raises OSError, naming the file, unless both are there, can be read, and belong together."""
         for path in self:
             path.open("rb").close()
+        made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         try:
-            ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(self.cert, self.key, password=lambda: "")
+            made.load_cert_chain(self.cert, self.key, password=lambda: "")
         except ssl.SSLError as wrong:
             raise OSError(0, f"no certificate and key that belong together ({wrong.reason})", str(self.cert)) from wrong
+        return made
 
 
 class Server(uvicorn.Server):
     """Serve on a listening socket until ``should_exit``; signals stay the daemon's own. With ``tls``: over TLS."""
 
-    def __init__(self, app: FastAPI, tls: TlsFiles | None = None):
+    def __init__(self, app: FastAPI, tls: TlsFiles | ssl.SSLContext | None = None):
+        context = tls.check() if isinstance(tls, TlsFiles) else tls
         super().__init__(
             uvicorn.Config(
                 app,
@@ -91,8 +96,7 @@ class Server(uvicorn.Server):
                 timeout_keep_alive=5,
                 timeout_graceful_shutdown=1,
                 h11_max_incomplete_event_size=16_384,
-                ssl_certfile=None if tls is None else tls.cert,
-                ssl_keyfile=None if tls is None else tls.key,
+                ssl_context_factory=None if context is None else lambda _config, _usual: context,
             )
         )
         self._app = app
@@ -112,3 +116,66 @@ def listen(bind: str, port: int) -> socket.socket:
     """A listening socket on ``bind`` and ``port`` (0: a free one); raises OSError when it is taken or not ours."""
     family = socket.AF_INET6 if ":" in bind else socket.AF_INET
     return socket.create_server((bind, port), family=family, backlog=CONNECTIONS_MAX)
+
+
+class Door:
+    """Where the pages listen, and their certificate. It stays open while meterd begins again with another plan.
+
+    Who asks in between waits for the answer of the next server, and is not turned away.
+    """
+
+    def __init__(self) -> None:
+        self._place: tuple[str, int] | None = None
+        self._socket: socket.socket | None = None
+        self._context: ssl.SSLContext | None = None
+        self.trouble = ""
+        """What of the last ``open`` could not be done, so that what stood before it goes on; or empty."""
+
+    def open(self, web: WebPlan) -> None:
+        """Listen as configured. Raises OSError the first time; later what stood goes on, and ``trouble`` says why.
+
+        A certificate is read anew each time: one that was renewed is taken.
+        """
+        self.trouble = ""
+        try:
+            context, place = _context_of(web), (web.bind, web.port)
+            if self._socket is None or self._place != place:
+                before, self._socket = self._socket, listen(*place)
+                self._place = place
+                if before is not None:
+                    before.close()
+            self._context = context
+        except OSError as wrong:
+            if self._socket is None:
+                raise
+            self.trouble = f"the pages go on as before: {wrong}"
+
+    def try_(self, web: WebPlan) -> None:
+        """Raise OSError where ``open`` would not do as configured."""
+        _context_of(web)
+        if (web.bind, web.port) != self._place:
+            listen(web.bind, web.port).close()
+
+    def server(self, app: FastAPI) -> tuple[Server, socket.socket]:
+        """A server for an app, and what it listens on: its own hold of the socket, which it may close."""
+        if self._socket is None:
+            raise OSError(0, "not listening")
+        return Server(app, self._context), self._socket.dup()
+
+    @property
+    def address(self) -> str:
+        """Where the pages are, as people write it."""
+        host, port = self._socket.getsockname()[:2] if self._socket is not None else ("", 0)
+        return f"{'http' if self._context is None else 'https'}://{host}:{port}/"
+
+    def close(self) -> None:
+        """Listen no more."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
+
+
+def _context_of(web: WebPlan) -> ssl.SSLContext | None:
+    if web.tls_cert is None or web.tls_key is None:
+        return None
+    return TlsFiles(web.tls_cert, web.tls_key).check()
