@@ -65,7 +65,8 @@ def listing() -> str:
     for kind in KINDS.values():
         if kind.name not in MADE_INSIDE:
             names = " ".join(f"[{field.name}=]" if field.optional else f"{field.name}=" for field in kind.fields)
-            signers = "" if not kind.second else "  (a second person signs)"
+            signers = "  (a second person signs)" if kind.second else ""
+            signers += "  (another person signs where it is asked: --third)" if kind.third else ""
             lines.append(f"{kind.name:<22} {names}{signers}")
     lines += [f"{kind:<22} meterctl {command}" for kind, command in ELSEWHERE.items()]
     return "\n".join(lines)

@@ -86,7 +86,16 @@ class PeopleOracle(Oracle):
         for place in found.hits.keys() - before:
             self._open_award(found, place, set())
         self._add_up()
-        return answer
+        return answer | {"envy": self._envy_due(found)}
+
+    def _envy_due(self, found: Round) -> list[Json]:
+        """What each seat is due for all hands that stand, without what a payment in error has taken away."""
+        due: dict[int, int] = {}
+        for place in found.hits:
+            for seat, cents in self.envy_of(found, place).items():
+                if self.told[found].lines.get((place, seat)) != "cancelled":
+                    due[seat] = due.get(seat, 0) + cents
+        return [{"seat": seat, "cents": due[seat]} for seat in sorted(due)]
 
     def _signed_sums(self, found: Round) -> dict[SpotOfSeat, int]:
         """What people have signed and not paid, in cents by place."""
