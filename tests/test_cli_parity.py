@@ -135,7 +135,9 @@ class Evening:
 
 def awards(evening: Evening) -> None:
     evening.award("award-verified", "anna", 1, 3)
-    evening.award("slip-printed", "anna", 1, 3)
+    slip = evening.award("slip-printed", "anna", 1, 3)
+    if "slip-given" in KINDS:
+        evening.award("slip-given", "anna", 1, 3, f"number={slip['number']}", f"copy={slip['copy']}")
     evening.award("award-paid", "ben", 1, 3, "handed=$105.00", "how=chips")
     evening.award("award-verified", "anna", 2, 1)
     evening.award("award-paid", "ben", 2, 1, "handed=$205.00", "how=chips")
@@ -216,8 +218,7 @@ def the_day(evening: Evening) -> None:
     house = evening.house
     first = load(house.config)[0].gaming_day(BEGAN)
     evening.act("day-closed", "dora", f"day={first}")
-    if "check-done" in KINDS:  # which names its own role: accounting reads the meters
-        evening.act("check-done", "dora", "check=monthly-reading", "meter=pg-link", "finding=as recorded")
+    evening.act("check-done", "dora", "check=monthly-reading", "meter=pg-link", "finding=as recorded")
     evening.act("hold-set", "mona", "id=dispute-1", "reason=a claim")
     evening.act("hold-lifted", "mona", "id=dispute-1", "reason=settled", second="gus")
     evening.act("handed-over", "mona", second="sam")
