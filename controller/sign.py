@@ -127,7 +127,7 @@ def show(sign: SignPlan, snapshot: Snapshot, now: int, previous: Shown | None) -
     With ``previous``, a rise runs up like an odometer within a second; None shows the durable amount at once. A fall, a
     standing award or a sign that is not live always jumps (R-24, R-25).
     """
-    why = _not_live(snapshot, now)
+    why = _not_live(sign, snapshot, now)
     awards = [] if why else _standing_awards(sign, snapshot, now)
     paced = None if why or awards or previous is None else previous
     before = {meter.id: meter.pace for meter in paced.meters} if paced else {}
@@ -159,9 +159,13 @@ def _environment(plan: FloorPlan) -> str:
     return "" if plan.environment is Environment.PRODUCTION else plan.environment.value.upper()
 
 
-def _not_live(snapshot: Snapshot, now: int) -> str:
+def _not_live(sign: SignPlan, snapshot: Snapshot, now: int) -> str:
     if snapshot.stopped:
         return "The jackpot is stopped"
+    for view in (snapshot.meters[meter] for meter in sign.meters):
+        limit = view.plan.limit_cents
+        if limit is not None and whole_cents(view.display_microcents) > limit:
+            return "An amount is above its limit"  # no sign ever shows what cannot be won (D11, D23)
     # A snapshot from the future is as wrong as an old one: the clock was set.
     return "No fresh amounts" if abs(now - snapshot.at) > VALID_S * 1_000_000 else ""
 

@@ -363,3 +363,17 @@ def test_the_locale_changes_no_sign_di_03() -> None:
         env = {**os.environ, "LC_ALL": name, "LANG": name, "PYTHONPATH": f"{here}{os.pathsep}{here.parent}"}
         outputs.add(subprocess.run([sys.executable, "-c", _SHOW_ALL], env=env, capture_output=True, check=True).stdout)
     assert len(outputs) == 1
+
+
+# ---------------------------------------------------------------------- what cannot be won
+
+
+@pytest.mark.parametrize(("cents", "live"), [(24_999_999, True), (25_000_000, True), (25_000_001, False)])
+def test_d23_no_sign_shows_an_amount_above_the_limit(cents: int, live: bool) -> None:
+    """D11, D23: the limit of pg-solo is $250,000.00. The sign goes dark and says why, whatever the ledger held."""
+    shown = show(BOTH, standing_at(cents, "pg-solo"), NOW, None)
+    assert (shown.live, shown.why) == (live, "" if live else "An amount is above its limit")
+
+
+def test_d23_a_sign_of_other_meters_goes_on() -> None:
+    assert show(LINK_SIGN, standing_at(25_000_001, "pg-solo"), NOW, None).live
