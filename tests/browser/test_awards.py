@@ -183,3 +183,34 @@ def test_every_field_has_a_label_and_every_id_is_there_once(page: Page, pages: P
         return JSON.stringify({ bare: fields.filter(one => one.labels.length === 0).map(one => one.name),
             twice: ids.filter((id, place) => ids.indexOf(id) !== place) }); }"""))
     assert found == {"bare": [], "twice": []}
+
+
+def test_a_difference_of_the_count_is_put_right_by_two_people(
+    page: Page, pages: Pages, house: AwardsHouse
+) -> None:
+    """A chip that the sensor took for two: one wager is removed, and the count then agrees."""
+    house.lock(2, 1, 2, 3)
+    house.say("count", 2, chips=2)
+    sign_in(page, pages, "anna", "/awards/PG-01/2")
+    form = "#corrections form.act-wager-removed >> nth=0"
+    page.get_by_text("Remove a wager", exact=True).first.press("Enter")
+    page.locator(form).get_by_label("Seat").select_option("3")
+    page.locator(form).get_by_label("Reason").fill("seen on camera: no chip lay there")
+    second(form, page, "ben")
+    page.locator(form).get_by_role("button").click()
+    expect(page.locator(FLASH)).to_contain_text("Done: Remove a wager.")
+    assert sorted(house.game(2).round.wagers) == [(1, "progressive"), (2, "progressive")]
+
+
+def test_a_difference_that_nobody_can_explain_is_closed_with_a_finding(
+    page: Page, pages: Pages, house: AwardsHouse
+) -> None:
+    house.lock(2, 1, 2, 3)
+    house.say("count", 2, chips=2)
+    sign_in(page, pages, "anna", "/awards/PG-01/2")
+    form = "#corrections form.act-count-closed >> nth=0"
+    page.get_by_text("Close a difference of the count", exact=True).first.press("Enter")
+    page.locator(form).get_by_label("Finding").fill("the chip of seat 3 was taken back after the lock-out")
+    second(form, page, "ben")
+    page.locator(form).get_by_role("button").click()
+    expect(page.locator(FLASH)).to_contain_text("Done: Close a difference of the count.")
