@@ -53,7 +53,9 @@ _AWARD = (TABLE, GAME, SEAT, SPOT)
 _ALARM = (Field("alarm", "Alarm", Is.ID), Field("place", "Where", Is.ID), NOTE)
 _DUE = Field("due", "Award", Is.MONEY, optional=True)
 """The award as the person saw it: another one since is refused."""
-_HOW = Field("how", "Paid in", Is.CHOICE, ("chips", "cash", "cheque", "wire"))
+_HOW = Field("how", "Paid in", Is.CHOICE, ("chips", "cash", "cheque", "wire", "manual-slip"))
+_BY_HAND = Field("slip", "Number of the slip written by hand that has paid it", Is.ID, optional=True)
+"""Its money was counted when the slip was entered (controller.manual_slips)."""
 
 KINDS: dict[str, ActKind] = {kind.name: kind for kind in (
     *PEOPLE_KINDS,
@@ -79,8 +81,13 @@ KINDS: dict[str, ActKind] = {kind.name: kind for kind in (
     ActKind("envy-paid", "Pay envy", (*_AWARD, Field("to", "Seat paid", Is.NUMBER), _HOW, _BY_HAND), FLOOR,
             third=FLOOR | ACCOUNTING),
     ActKind("envy-unclaimed", "Envy not claimed", (*_AWARD, Field("to", "Seat", Is.NUMBER), REASON), FLOOR),
-    ActKind("slip-printed", "Print the slip", (*_AWARD, Field("printer", "At the printer", Is.ID, optional=True)),
+    ActKind("slip-printed", "Print the slip",
+            (*_AWARD, Field("printer", "At the printer", Is.ID, optional=True),
+             Field("number", "Number of the slip, if not of the award as it stands", Is.NUMBER, optional=True)),
             FLOOR | ACCOUNTING),
+    ActKind("slip-given", "Give a copy of a slip out",
+            (*_AWARD, Field("number", "Number of the slip", Is.NUMBER), Field("copy", "Copy", Is.NUMBER),
+             Field("to", "Where to", optional=True)), FLOOR | ACCOUNTING | _roles(Role.AUDITOR)),
     ActKind("manual-slip", "Enter a slip written by hand",
             (TABLE, Field("written", "Number on the slip", Is.ID), Field("when", "Date and time on the slip"), SEAT,
              OUTCOME, Field("handed", "Handed over", Is.MONEY),

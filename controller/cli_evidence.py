@@ -8,6 +8,7 @@ from zipfile import BadZipFile, ZipFile
 
 import click
 
+from controller.cli_trail import keep_export
 from controller.config import load
 from controller.evidence import Asked, Made, NotThere, hashes_in, make
 from controller.evidence_check import BadEvidence, Checked, check, digest_of, shown
@@ -54,6 +55,11 @@ def evidence_command(clock: Callable[[], int], program: str) -> click.Command:
             made = make(path, out, asked, by=by, at=clock(), program=program, whole=whole)
         except NotThere as wrong:
             raise Refused(str(wrong)) from wrong
+        try:
+            keep_export(path, f"{made.manifest['what']}, for {by}")
+        except SystemExit:
+            out.unlink()
+            raise
         _say_made(out, made)
         check_file(out, None)
 

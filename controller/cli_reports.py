@@ -1,5 +1,7 @@
 """``meterctl report``: the reports of docs/REPORTS.md from a ledger, while a daemon runs or not. Never writes to it.
 
+What is taken away as CSV, JSON or PDF is kept beside it for the audit trail.
+
 Exit code 1 when an equation of the report does not hold.
 """
 
@@ -10,6 +12,7 @@ from pathlib import Path
 import click
 
 from controller.cli_text import table as laid_out
+from controller.cli_trail import keep_export
 from controller.ledger.place import file_of, ledger_url
 from controller.ledger.ranges import Ranges
 from controller.reports.as_csv import as_csv
@@ -39,7 +42,8 @@ def report(
     """The report NAME of a gaming day (--day) or a range (--from, --to); exit 1 if something does not add up."""
     if csv + as_json_ + (pdf is not None) > 1:
         raise click.UsageError("choose one of --csv, --json and --pdf")
-    ranges = Ranges(file_of(ledger_url(ledger)))
+    path = file_of(ledger_url(ledger))
+    ranges = Ranges(path)
     try:
         try:
             scope = scope_of(ranges, AskedFor(day, since, until, meter, table))
@@ -48,6 +52,10 @@ def report(
         made = REPORTS[name].make(ranges, scope)
     finally:
         ranges.close()
+    if csv or as_json_ or pdf is not None:
+        form = "CSV" if csv else "JSON" if as_json_ else "PDF"
+        filters = ", ".join(text for text in (day, since, until, meter, table) if text is not None)
+        keep_export(path, f"report {name} as {form}, {filters}")
     if pdf is not None:
         pdf.write_bytes(as_pdf(made, scope.zone, scope.end))
         click.echo(f"Made {pdf}.")

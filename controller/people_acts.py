@@ -67,8 +67,8 @@ PEOPLE_KINDS: tuple[ActKind, ...] = (
     ActKind("sign-in-refused", "Sign-in refused",
             (Field("id", "Sign-in name", Is.ID, optional=True), _FROM, Field("count", "How often", Is.NUMBER), _REASON,
              _OWN_TIME), EVERYBODY),
-    ActKind("exported", "Exported", (Field("what", "What"),), EVERYBODY),
-    ActKind("printed", "Printed", (Field("what", "What"),), EVERYBODY),
+    ActKind("exported", "Exported", (Field("what", "What"), _OWN_TIME), EVERYBODY),
+    ActKind("printed", "Printed", (Field("what", "What"), _OWN_TIME), EVERYBODY),
     ActKind("print-failed", "Print failed", (Field("what", "What"), _REASON), EVERYBODY),
 )
 

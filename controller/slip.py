@@ -142,6 +142,10 @@ class Slip:
     steps: tuple[Step, ...]
     reprint: int = 0
     """0 is the first print, 2 the second reprint."""
+    given_before: bool = False
+    """Whether this very copy has been given out before, or nobody can know."""
+    several_books: bool = False
+    """Whether the floor has several books: each has a series of numbers of its own, and its name stands in them."""
     player: str = ""
     cards: str = ""
     how: str = ""
@@ -183,8 +187,17 @@ class Slip:
 
     @property
     def title(self) -> str:
-        """``demo-000042``: the site and its own gapless number (R-58)."""
-        return f"{self.site}-{self.number:06d}"
+        """``demo-000042``: the site and its own gapless number (R-58); ``demo-solo-000042`` beside other books."""
+        return self.named(self.number)
+
+    def named(self, number: int) -> str:
+        """A number of the slip's own series as it is printed."""
+        return slip_name(self.site, self.book if self.several_books else "", number)
+
+
+def slip_name(site: str, book: str, number: int) -> str:
+    """A slip's number as it is printed; ``book``: of a floor with several, which."""
+    return "-".join([site, *([book] if book else []), f"{number:06d}"])
 
 
 def _texts(slip: Slip) -> Iterator[str]:
@@ -278,7 +291,9 @@ def banners(slip: Slip) -> list[str]:
     if slip.state not in (SlipState.TO_PAY, SlipState.PAID):
         found.append(slip.state.value.upper())
     if slip.replaced_by is not None:
-        found.append(f"VOID: REPLACED BY SLIP {slip.site}-{slip.replaced_by:06d}")
+        found.append(f"VOID: REPLACED BY SLIP {slip.named(slip.replaced_by)}")
+    if slip.given_before:
+        found.append("REPRINT: THIS COPY WAS GIVEN OUT BEFORE")
     if slip.reprint:
         found.append(f"REPRINT {slip.reprint}")
     if differences(slip):
@@ -306,7 +321,7 @@ def lines(slip: Slip) -> list[Block]:
 
 def _head(slip: Slip) -> tuple[Row, ...]:
     optional = (("Cards", slip.cards), ("Player", slip.player),
-                ("Replaces slip", "" if slip.replaces is None else f"{slip.site}-{slip.replaces:06d}"))
+                ("Replaces slip", "" if slip.replaces is None else slip.named(slip.replaces)))
     return (
         Row("Slip", slip.title),
         Row("Won", slip.won_at),
@@ -346,11 +361,8 @@ def _working(working: MeterWorking) -> Iterator[Row]:
 
 
 _TOTAL_WORDS = {
-    SlipState.TO_PAY: "TO PAY",
-    SlipState.PAID: "PAID",
-    SlipState.REFUSED: "REFUSED, NOT TO PAY",
-    SlipState.WITHDRAWN: "WITHDRAWN, NOT TO PAY",
-    SlipState.PAID_IN_ERROR: "PAID IN ERROR",
+    SlipState.TO_PAY: "TO PAY", SlipState.PAID: "PAID", SlipState.REFUSED: "REFUSED, NOT TO PAY",
+    SlipState.WITHDRAWN: "WITHDRAWN, NOT TO PAY", SlipState.PAID_IN_ERROR: "PAID IN ERROR",
 }
 
 

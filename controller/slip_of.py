@@ -25,8 +25,11 @@ _ENVY_WORDS = {award.PENDING: "", award.PAID: "paid", "unclaimed": "not claimed"
                award.CANCELLED: "not due"}
 
 
-def slip_of(game: GameFile, seat: int, spot: str, number: int, copy: int, *, player: str = "") -> Slip:
+def slip_of(game: GameFile, seat: int, spot: str, number: int, copy: int, *, player: str = "",
+            given_before: bool = False) -> Slip:
     """The slip of a place, with its number and copy (1: the first print); the same for ever.
+
+    ``given_before``: this copy has been given out before, and it says so.
 
     Raises LookupError for a number or copy that no act has issued, and ValueError for what no slip can hold.
     """
@@ -45,14 +48,15 @@ def slip_of(game: GameFile, seat: int, spot: str, number: int, copy: int, *, pla
         wager_cents=one.wager_cents, due_cents=life.due_cents, workings=tuple(life.workings.values()),
         fixed_cents=life.fixed_cents, returned_cents=life.returned_cents,
         envy=tuple([EnvyPaid(due.to, due.cents, _envy_words(due)) for due in one.envy]), lit=game.lit,
-        steps=tuple(_steps(game, one)), reprint=copy - 1, player=player, cards=one.cards, how=how,
+        steps=tuple(_steps(game, one)), reprint=copy - 1, given_before=given_before,
+        several_books=len(game.floor.books) > 1, player=player, cards=one.cards, how=how,
         reason=_reason(one), override=_override(paid), paper=_paper(game, one),
         replaces=_replaces(then, one), replaced_by=_replaced_by(then, one))
 
 
-def payee_of(one: AwardFile | None) -> str:
-    """The digest of the payee's name as the checklist's entry keeps it, or empty."""
-    acts = () if one is None else one.life.acts
+def payee_of(game: GameFile, seat: int, spot: str, number: int, copy: int) -> str:
+    """The digest of the payee's name as the checklist of a slip's own award keeps it, or empty; raises LookupError."""
+    acts = _award_of(game, printed_of(game, seat, spot, number, copy)).life.acts
     return next((str(act.fields["payee"]) for act in acts if act.kind == "paper-done" and "payee" in act.fields), "")
 
 

@@ -42,6 +42,8 @@ NAME = "people.db"
 SESSIONS_MAX = 512
 HASHES_OF_ONE_MAX = 4
 """Hashes kept of one person besides the one that counts: changes that the ledger has not heard of (yet)."""
+KEPT_MAX = 2_000
+"""Entries of the access log that may wait; a sign-in or export beyond it is refused, a sign-out is only logged."""
 _FIRST_LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 
 _metadata = MetaData()

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import pytest
-from awards_house import AwardsHouse
+from awards_house import AwardsHouse, awards_app
 from click.testing import CliRunner, Result
 from desk_house import ANNA
 from floor_files import FLOOR, contract_floor
+from people_house import SECRET
 from printer_house import paper
 from test_award_pages import MATCH
 from test_slip_escpos import printed_text
@@ -23,6 +24,7 @@ def house(tmp_path: Path) -> AwardsHouse:
     made.lock(1, 1, 2, 4)
     made.hit(1, 2, MATCH)
     made.sign("slip-printed", ANNA, game=1, seat=2)
+    awards_app(made, tmp_path)  # and a vault that knows everybody's secret
     return made
 
 
@@ -35,7 +37,7 @@ def config(folder: Path, printer: str) -> str:
 
 
 def run(*given: str) -> Result:
-    return CliRunner().invoke(slip, [*given])
+    return CliRunner().invoke(slip, [*given, "--as", "anna", "--secret-stdin"], input=f"{SECRET}\n")
 
 
 def test_an_issued_slip_comes_out_of_the_printer_that_the_floor_names(house: AwardsHouse, tmp_path: Path) -> None:

@@ -29,10 +29,10 @@ PURE_ROOMS = (
     "controller.day_acts",
     "controller.desk",
     "controller.losses",
+    "controller.manual_slips",
     "controller.meter_acts",
     "controller.money",
     "controller.outcome",
-    "controller.manual_slips",
     "controller.paytable",
     "controller.people",
     "controller.people_acts",
@@ -154,13 +154,14 @@ ONLY_IN = {
     "prometheus_client": ("controller.metrics", "controller.web"),
     "click": ("controller.cli", "controller.cli_act", "controller.cli_daemon", "controller.cli_desk",
               "controller.cli_evidence", "controller.cli_game", "controller.cli_odds", "controller.cli_people",
-              "controller.cli_reports", "controller.cli_signers", "controller.cli_slip"),
+              "controller.cli_reports", "controller.cli_signers", "controller.cli_slip", "controller.cli_trail"),
 }
 """Modules that only these rooms import: a wire, the database, the pages and the command line each have one home."""
 
 CLOCK_READERS = {
     "controller.daemon": "the one room of the daemon that reads a clock (design section 6)",
     "controller.cli_slip": "a program of its own: it waits for a printer no longer than a bound",
+    "controller.cli_trail": "a program of its own: what leaves the box is kept with the time at which it did",
     "controller.cli_people": "a program of its own: what two people do on the box is stamped with the present",
     "controller.cli_desk": "a program of its own: what a proposed configuration makes of the present day",
     "controller.cli": "a program of its own: `apply` without --at and `clear` stamp their entries with the present",

@@ -87,7 +87,7 @@ def test_a_jackpot_withdrawn_after_it_reset_the_meter_is_in_the_next_derivation(
     desk.hit(1, 1, "royal-flush-royal-match", table="PG-02")
     report = of(kept(tmp_path / "a.db", desk), "derivation", meter="pg-link", table="PG-02")
     what = column(table(report, "pg-link: every movement"), "What")
-    assert (what, failing(report)) == (["starts at", "hit-withdrawn (corrections)", "win"], [])
+    assert (what, failing(report)) == (["starts at", "Withdraw a hand (corrections)", "win"], [])
 
 
 def test_an_award_that_the_dealer_pays_is_not_owed(tmp_path: Path) -> None:
@@ -177,7 +177,8 @@ def test_slips_are_listed_by_number_with_reprints(tmp_path: Path) -> None:
     desk.act("slip-printed", ANNA, game=1, seat=3)
     desk.act("slip-printed", ANNA, game=1, seat=3)
     rows = table(of(kept(tmp_path / "a.db", desk), "slips"), "Slips printed")
-    assert list(zip(column(rows, "Slip"), column(rows, "Print"), strict=True)) == [(1, "first"), (1, "reprint 1")]
+    assert list(zip(column(rows, "Slip"), column(rows, "Print"), strict=True)) == [
+        ("demo-000001", "first"), ("demo-000001", "reprint 1")]
 
 
 def test_a_missing_slip_number_is_a_gap(tmp_path: Path) -> None:
@@ -186,7 +187,7 @@ def test_a_missing_slip_number_is_a_gap(tmp_path: Path) -> None:
     desk.floor.keep("slip", "series", {"next": 4})
     desk.act("slip-printed", ANNA, game=1, seat=3)
     report = of(kept(tmp_path / "a.db", desk), "slips")
-    assert (table(report, "Missing numbers").rows, report.holds) == ((("main", 1, 3),), False)
+    assert (table(report, "Missing numbers").rows, report.holds) == ((("demo", 1, 3),), False)
 
 
 def test_a_slip_written_by_hand_is_in_the_register_and_on_the_table_sheet(tmp_path: Path) -> None:

@@ -387,3 +387,15 @@ def test_two_hands_of_one_game_each_have_a_slip_that_adds_up(working: MeterWorki
 def test_what_another_hand_took_is_on_the_paper() -> None:
     """Without it before and after would not meet."""
     assert money(slip(workings=(FIRST,)), "Face Up")["Other hands of this game"] == Fraction("-800.03")
+
+
+def test_beside_other_books_a_slip_has_the_name_of_its_book_in_its_number() -> None:
+    """Each book has a series of its own: two slips of a site must not have one name."""
+    one, other = slip(several_books=True), slip(several_books=True, book="solo")
+    assert (slip().title, one.title, other.title) == ("demo-000042", "demo-main-000042", "demo-solo-000042")
+    assert "VOID: REPLACED BY SLIP demo-solo-000043" in banners(slip(several_books=True, book="solo", replaced_by=43))
+
+
+def test_a_copy_that_was_given_out_before_says_so_before_anything_else_that_a_print_says() -> None:
+    assert banners(slip(given_before=True, environment=Environment.PRODUCTION)) == [
+        "REPRINT: THIS COPY WAS GIVEN OUT BEFORE"]

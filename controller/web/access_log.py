@@ -1,4 +1,4 @@
-"""The access log: each sign-in, sign-out and refused sign-in is an entry, and kept beside the ledger until it can be.
+"""The access log: each sign-in, refused or not, sign-out and export is an entry, and kept beside the ledger till then.
 
 While the book is stopped, or its disk is full, it takes no entry, and those who must put it right sign in all the same.
 What happens then is kept durably in ``people.db``, in order and bounded, and entered once the book takes entries again:
@@ -6,22 +6,25 @@ each exactly once, by the id that it got when it happened, and with its own time
 """
 
 import asyncio
+import contextlib
 import logging
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from controller.acts import Act, Acted, ActRefused, Why
+from controller.acts import TEXT_MAX, Act, Acted, ActRefused, Why
 from controller.people import Person, person_from
-from controller.vault import KeptAct, Vault, VaultError
+from controller.vault import KEPT_MAX, KeptAct, Vault, VaultError
 
-KEPT_MAX = 2_000
-"""Entries that may wait; a sign-in beyond it is refused, a sign-out is only logged."""
 REFUSALS_KEPT_MAX = 500
 """Refused sign-ins are kept only while fewer wait: guessing shuts nobody out."""
 RETRY_S = 2.0
 """Between tries while something waits."""
+LOOK_S = 5.0
+"""Between looks for what another program has kept: ``meterctl`` on the box."""
+_TOKEN = "@token"
+"""Where the token by which something was asked for stands among the fields that are kept."""
 
 _log = logging.getLogger("meterd.people")
 
@@ -38,12 +41,15 @@ class AccessLog:
         if vault.first_kept() is not None:
             self._waits.set()
 
-    async def enter(self, kind: str, by: Person, fields: Mapping[str, Any], *, keep: bool = True) -> None:
+    async def enter(
+        self, kind: str, by: Person, fields: Mapping[str, Any], *, keep: bool = True, token: str = ""
+    ) -> None:
         """Enter what happens now, never before what waits already; or keep it. Raises ActRefused, VaultError.
 
         ``keep=False``: only the entry will do, as for a remote sign-in, which uses up what was opened for it.
+        ``token``: by which it was asked for.
         """
-        made = Act(kind, secrets.token_hex(16), by, None, None, fields)
+        made = Act(kind, secrets.token_hex(16), by, None, None, fields, token)
         async with self._turn:
             at = self._now()
             if not keep or not self._waits.is_set():
@@ -55,10 +61,20 @@ class AccessLog:
                         raise
                     _log.warning("%s of %s is kept and entered later: %s", kind, by.id, refused)
             most = REFUSALS_KEPT_MAX if kind == "sign-in-refused" else KEPT_MAX
-            kept = KeptAct(0, kind, made.id, tuple(by), dict(fields), at)
+            kept = KeptAct(0, kind, made.id, tuple(by), {**fields, **({_TOKEN: token} if token else {})}, at)
             if not await asyncio.to_thread(self._vault.keep_act, kept, most):
                 raise ActRefused(Why.NOT_NOW, "too much waits to be entered into the ledger", "call the technician")
             self._waits.set()
+
+    async def keep_export(self, by: Person, what: str, token: str = "") -> None:
+        """What somebody takes away is in the audit trail, now or later; a dispute does not wait for the ledger.
+
+        Where not even that can be written down, the log has it.
+        """
+        try:
+            await self.enter("exported", by, {"what": what[:TEXT_MAX]}, token=token)
+        except (ActRefused, VaultError) as refused:
+            _log.error("%s exported %s, and it is kept nowhere else: %s", by.id, what, refused)
 
     async def enter_kept(self) -> bool:
         """Enter what waits, oldest first; whether nothing waits any more. Raises VaultError."""
@@ -74,7 +90,9 @@ class AccessLog:
         if kept is None:
             self._waits.clear()
             return True
-        late = Act(kept.kind, kept.id, person_from(list(kept.by)), None, None, {**kept.fields, "own_time": kept.at})
+        fields = {**kept.fields, "own_time": kept.at}
+        token = str(fields.pop(_TOKEN, ""))
+        late = Act(kept.kind, kept.id, person_from(list(kept.by)), None, None, fields, token)
         try:
             await self._act(late)
         except ActRefused as refused:
@@ -97,7 +115,7 @@ class AccessLog:
 
     async def _follow(self) -> None:
         while True:
-            await self._waits.wait()
+            await self._something()
             try:
                 if await self.enter_kept():
                     _log.info("all that was kept of the access log is entered")
@@ -105,3 +123,15 @@ class AccessLog:
             except VaultError as wrong:
                 _log.warning("what is kept of the access log cannot be read: %s", wrong)
             await asyncio.sleep(RETRY_S)
+
+    async def _something(self) -> None:
+        """Wait for something to enter: ours, or what ``meterctl`` has kept beside the ledger while we run."""
+        while not self._waits.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_S):
+                    await self._waits.wait()
+            try:
+                if await asyncio.to_thread(self._vault.first_kept) is not None:
+                    self._waits.set()
+            except VaultError as wrong:
+                _log.warning("what is kept of the access log cannot be read: %s", wrong)

@@ -143,7 +143,8 @@ def other_forms(game: GameFile, one: AwardFile, person: Person, at: int) -> list
 def print_form(game: GameFile, one: AwardFile, person: Person, printer: PrinterPlan | None = None) -> Form | None:
     """Printing its slip, as PDF or at a printer: every print is an entry, the first issues the number (R-58)."""
     button = "Print the slip again" if one.printed else "Print the slip"
-    values = place_values(game, *one.life.place) | {"printer": ""}
+    number = str(one.printed[0].number) if one.printed else ""
+    values = place_values(game, *one.life.place) | {"printer": "", "number": number}
     if printer is not None:
         button = f"Print again at {printer.name}" if one.printed else f"Print at {printer.name}"
         values["printer"] = printer.id

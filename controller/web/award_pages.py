@@ -13,6 +13,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from jinja2 import Environment as Templates
 
 from controller import award
+from controller.acts import KINDS
 from controller.award_lives import Place
 from controller.desk_log import AwardsLately, DoneAward, EnvyOwed, Owed, TableAct
 from controller.game_file import AwardFile, EnvyDue, GameFile
@@ -42,7 +43,8 @@ from controller.web.award_forms import (
 )
 from controller.web.evidence_page import MAY_TAKE
 from controller.web.live import ASKS_S, is_known, tag_of
-from controller.web.sessions import Signed, page_values, sign_ins_of, signed_in
+from controller.web.sessions import Signed, page_values, require, sign_ins_of, signed_in
+from controller.web.slip_prints import slip_prints_of
 from controller.web.source import Source
 from controller.wiring import PrinterPlan
 
@@ -51,6 +53,7 @@ WAITING_MAX = 100
 DONE_MAX = 40
 MINUTE_US = 60_000_000
 _Signed = Annotated[Signed, Depends(signed_in)]
+_MaySee = Annotated[Signed, Depends(require(KINDS["slip-given"].by))]
 _Id = Annotated[str, Path(max_length=64)]
 _Number = Annotated[int, Path(ge=1, le=NUMBER_MAX)]
 _STATE_WORDS = {
@@ -180,23 +183,28 @@ def _slips(routes: APIRouter, source: AwardSource) -> None:
                     return RedirectResponse(page, 303)
         return RedirectResponse(page, 303)
 
-    @routes.get("/awards/{table}/{game}/{seat}/{spot}/slip.pdf", dependencies=[Depends(signed_in)])
+    @routes.get("/awards/{table}/{game}/{seat}/{spot}/slip.pdf")
     async def slip(
-        request: Request, table: _Id, game: _Number, seat: _Number, spot: _Id,
+        request: Request, signed: _MaySee, table: _Id, game: _Number, seat: _Number, spot: _Id,
         copy: Annotated[int, Query(ge=1, le=NUMBER_MAX)],
         number: Annotated[int, Query(ge=0, le=NUMBER_MAX)] = 0,
     ) -> Response:
-        """One copy as it was printed; without a number, of the award's own slip."""
+        """One copy, once as it was printed, later as a reprint of it; without a number, of the award's own slip."""
         found = await _game(source, table, game)
         one = found.award_of(seat, spot)
         wanted = number or (one.printed[0].number if one is not None and one.printed else 0)
         try:
-            player = await asyncio.to_thread(sign_ins_of(request).vault.payee_of, payee_of(one))
-            made = slip_of(found, seat, spot, wanted, copy, player=player)
+            digest = payee_of(found, seat, spot, wanted, copy)
+            player = await asyncio.to_thread(sign_ins_of(request).vault.payee_of, digest)
+            given = await slip_prints_of(request).give(sign_ins_of(request), signed, found, (seat, spot), wanted, copy)
+            made = slip_of(found, seat, spot, wanted, copy, player=player, given_before=given)
             at = printed_of(found, seat, spot, wanted, copy).act.at
         except LookupError as wrong:
             told = {"error": str(wrong), "remedy": "print the slip on the page of its game"}
             raise HTTPException(404, told) from wrong
+        except LedgerError as wrong:
+            told = {"error": "the payee cannot be read now", "remedy": "call the technician: look at people.db"}
+            raise HTTPException(503, told) from wrong
         except ValueError as wrong:
             told = {"error": f"the slip cannot be made: {wrong}", "remedy": "call accounting"}
             raise HTTPException(422, told) from wrong
@@ -360,8 +368,8 @@ def _card(
 def _print_forms(
     game: GameFile, one: AwardFile, person: Person, printers: Sequence[PrinterPlan]
 ) -> tuple[Form | None, tuple[Form, ...]]:
-    """Printing as PDF, and at each printer of the table; only of the last award of a place."""
-    if game.award_of(*one.life.place) is not one:
+    """Printing as PDF, and at each printer of the table; of one that stands no more, what was printed of it."""
+    if game.award_of(*one.life.place) is not one and not one.printed:
         return None, ()
     as_pdf = print_form(game, one, person)
     if as_pdf is not None and printers:

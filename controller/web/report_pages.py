@@ -14,7 +14,7 @@ from fastapi import APIRouter, Depends, HTTPException, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from jinja2 import Environment as Templates
 
-from controller.acts import KINDS, TEXT_MAX, ActKind, ActRefused
+from controller.acts import KINDS, ActKind
 from controller.checks import CHECKS
 from controller.gaming_day import gaming_day_of
 from controller.ledger.place import file_of, ledger_url
@@ -92,7 +92,8 @@ def report_routes(source: Source, templates: Templates) -> APIRouter:
             return HTMLResponse(_ask(templates, values, run.wrong), 422)
         _refuse(run)
         if dot:
-            await _keep_export(request, signed, f"report {name} as {form}, {_query(asked)}")
+            what = f"report {name} as {form}, {_query(asked)}"
+            await sign_ins_of(request).access.keep_export(signed.person, what, signed.token)
             return await asyncio.to_thread(_as_file, run, form)
         values = page_values(request, signed) | _choices(source, asked, named) | {"asks": _asks(source, signed, named)}
         made = await asyncio.to_thread(_render, templates, run, values, _query(asked))
@@ -194,12 +195,3 @@ def _sign(sign: SignPlan) -> tuple[str, str, str]:
     """A sign's id, kind, and what it shows."""
     shown = sign.table or ", ".join(sign.meters)
     return sign.id, sign.kind.value, shown
-
-
-async def _keep_export(request: Request, signed: Signed, what: str) -> None:
-    """Who took a report away is in the audit trail; a report can be read all the same when the ledger cannot."""
-    sign_ins = sign_ins_of(request)
-    try:
-        await sign_ins.act("exported", fresh_act_id(), signed.person, {"what": what[:TEXT_MAX]}, token=signed.token)
-    except ActRefused as refused:
-        _log.warning("%s exported %s, and the ledger did not keep it: %s", signed.person.id, what, refused)

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 from fastapi import Request
 
 from controller.acts import TEXT_MAX, Act, Acted, ActRefused, Why
+from controller.award_lives import Place
 from controller.game_file import GameFile
 from controller.ledger.place import LedgerError
 from controller.printers import Printers
@@ -93,12 +94,33 @@ class SlipPrints:
         return Came(False, f"Not printed: slip {acted.told['number']} at {plan.name}: {failed.why}. "
                            f"Do now: {failed.remedy}. The next one will say REPRINT {copy}.")
 
+    async def give(
+        self, sign_ins: SignIns, signed: Signed, found: GameFile, place: Place, number: int, copy: int
+    ) -> bool:
+        """Enter that a copy is given out; whether it must say that it was before. Raises VaultError, LookupError.
+
+        A stopped book takes no entry: then nobody knows, so it says so, and what was given is entered later.
+        """
+        fields = {"table": found.table, "game": found.game, "seat": place[0], "spot": place[1], "number": number,
+                  "copy": copy, "to": "PDF"}
+        act = Act("slip-given", fresh_act_id(), signed.person, None, None, fields, signed.token)
+        try:
+            return not (await self._source.act(found.book, act)).told["original"]
+        except ActRefused as refused:
+            if refused.why is not Why.NOT_NOW:
+                raise LookupError(refused.what) from refused
+            _log.warning("slip %s, copy %s, is given out as a reprint: %s", number, copy, refused)
+        what = f"slip {number}, copy {copy}, of table {found.table}, game {found.game}, seat {place[0]}, as PDF"
+        await sign_ins.access.keep_export(signed.person, what, signed.token)
+        return True
+
     async def _slip(self, sign_ins: SignIns, act: Act, acted: Acted) -> Slip:
         found = await self._source.game_file(act.fields["table"], act.fields["game"])
         if found is None:
             raise LookupError("its game is not in the ledger")
         seat, spot, number = act.fields["seat"], act.fields["spot"], acted.told["number"]
-        player = await asyncio.to_thread(sign_ins.vault.payee_of, payee_of(found.award_of(seat, spot)))
+        digest = payee_of(found, seat, spot, number, acted.told["copy"])
+        player = await asyncio.to_thread(sign_ins.vault.payee_of, digest)
         return slip_of(found, seat, spot, number, acted.told["copy"], player=player)
 
 

@@ -65,10 +65,10 @@ def test_slips_come_out_by_button_and_by_command_and_the_ledger_tells_each(
     assert (failed.returncode, "Not printed: slip 1 at Cage" in failed.stdout) == (1, True), failed
     assert (printed.returncode, "It says REPRINT 2." in printed.stdout) == (0, True), printed
     again = house.meterctl("slip", "--config", str(house.config), "--table", "PG-01", "--game", "2", "--seat", "4",
-                           "--printer", "pit")
+                           "--printer", "pit", "--url", house.at(""), "--as", "anna", "--secret-stdin")
     assert again.returncode == 0, again
     texts = [printed_text(slip) for slip in house.out.slips(3)]
-    assert ["REPRINT" in text for text in texts] == [False, True, False]
+    assert ["REPRINT" in text for text in texts] == [False, True, True]
     assert [kind for (kind,) in rows(house.ledger, "SELECT kind FROM entry WHERE kind IN (?, ?, ?) ORDER BY number",
                                      "slip-printed", "printed", "print-failed")] == [
         "slip-printed", "printed", "slip-printed", "print-failed", "slip-printed", "printed"]
