@@ -10,6 +10,7 @@ import json
 import logging
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from fractions import Fraction
 
 from controller.config_remarks import odds_by, paytables_of
@@ -81,10 +82,11 @@ class OddsAside:
             stderr=asyncio.subprocess.STDOUT, limit=LINE_MAX)
         try:
             said = await self._hear(process)
+            await process.wait()
         finally:
             if process.returncode is None:
                 process.kill()
-            await process.wait()
+                await process.wait()
         if self._paytables.keys() != self._found.keys():
             raise OddsFailed(said or f"the process ended with {process.returncode}")
 
@@ -93,12 +95,13 @@ class OddsAside:
         assert process.stdin is not None and process.stdout is not None
         asked = canonical(dict(self._plan.document))
         said = ""
-        try:
+        with suppress(ConnectionError):  # it ended early: what it said last, or its exit code, tells why
             process.stdin.write(asked.encode() + b"\n")
             await process.stdin.drain()
+        try:
             while line := await process.stdout.readline():
                 said = self._take(line.decode(errors="replace").strip()) or said
-        except (ConnectionError, ValueError) as wrong:  # it ended early, or a line has no end
+        except (ConnectionError, ValueError) as wrong:  # a line has no end
             raise OddsFailed(said or str(wrong)) from wrong
         return said
 

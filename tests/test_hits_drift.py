@@ -32,6 +32,13 @@ def is_there(pid: int) -> bool:
     return Path(f"/proc/{pid}").exists()
 
 
+def counts(pid: int) -> bool:
+    """Whether a process has begun its own program: until then meterd waits for it, and it may not be held."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        return b"controller.odds_process" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False
+
+
 def lives(pid: int) -> bool:
     """Whether a process is there, and no dead one that its new parent has not looked at."""
     with contextlib.suppress(FileNotFoundError, ProcessLookupError):
@@ -49,7 +56,7 @@ async def counting(floor: RunningFloor) -> int:
     """A meterd that has just begun to count, and is held in it: the process that counts."""
     floor.spawn()
     found: list[int] = []
-    await until(lambda: found.extend(children(floor.process.pid)) or found, 20, floor.log())
+    await until(lambda: found.extend(filter(counts, children(floor.process.pid))) or found, 20, floor.log())
     os.kill(found[0], signal.SIGSTOP)
     return found[0]
 
