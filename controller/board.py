@@ -17,6 +17,7 @@ from controller.floor_state import StateRow, Table, meter_from
 from controller.journal import Entry
 from controller.links import UNLINKED, names_left
 from controller.money import format_cents, format_microcents
+from controller.people import person_from
 from controller.plan import FloorPlan, MeterPlan, TablePlan
 from controller.refusal import WORDS, Refusal
 from controller.snapshot import AwardView, EnvyView, GameView, MeterView, Note, RowView, TableView
@@ -167,9 +168,24 @@ class Board:
             self._change_game(table, entry.game, state="closed")
         elif entry.kind == "void":
             self._change_game(table, entry.game, state="void")
+        elif entry.kind == "count-closed":
+            people = [body[which] for which in ("by", "second", "third") if body.get(which) is not None]
+            self._change_game(table, entry.game, closed_by=tuple([person_from(one).id for one in people]))
+        elif entry.kind in ("wager-added", "wager-removed"):
+            self._correct(table, entry.game, entry.kind == "wager-added", body["fields"])
         note = note_of(entry, body)
         if note is not None:
             self.notes = (note, *self.notes)[:NOTES_KEPT]
+
+    def _correct(self, table: str, game: int | None, added: bool, fields: Mapping[str, Any]) -> None:
+        """A wager that people added or removed: its seat is lit, or dark."""
+        view = self.tables.get(table)
+        for one in view.games if view is not None else ():
+            if view is not None and one.game == game:
+                place = (fields["seat"], fields["spot"])
+                cents = {spot.id: spot.paytable.wager_cents for spot in view.plan.spots}.get(fields["spot"], 0)
+                wagers = [wager for wager in one.wagers if wager[:2] != place] + [(*place, cents)] * added
+                self._change_game(table, game, wagers=tuple(sorted(wagers)))
 
     def _lock(self, entry: Entry, table: str) -> None:
         view, body = self.tables[table], entry.body

@@ -11,6 +11,7 @@ from controller.plan import FloorPlan
 _TAIL = 1_000
 """Entries read back for the latest games; open games, refusals and the like are looked for further back."""
 
+_CORRECTED = ("wager-added", "wager-removed", "count-closed")
 _NOTED = ("refused", "fault", "notice", "loss", "stop")
 
 
@@ -21,7 +22,8 @@ def read_board(reader: Reader, plan: FloorPlan) -> Board:
         tables, awards = reader.states(book, "table"), reader.states(book, "award", AWARDS_KEPT)
         numbers = {json.loads(row.body)["entry"] for row in awards} | _open_locks(reader, plan, book, tables)
         found = reader.entries(book, latest=_TAIL)
-        found += reader.entries(book, latest=NOTES_KEPT, kinds=_NOTED)
+        for kinds in (_NOTED, _CORRECTED):
+            found += reader.entries(book, latest=NOTES_KEPT, kinds=kinds)
         found += reader.entries(book, latest=len(numbers), numbers=numbers)
         entries = [entry for _, entry in sorted({entry.number: entry for entry in found}.items())]
         older = {row.key: row for state in sorted(OPEN)

@@ -117,6 +117,13 @@ class GameView:
     """The dealer's last count, or None."""
     awards: tuple[AwardView, ...]
     envy: tuple[EnvyView, ...]
+    closed_by: tuple[str, ...] = ()
+    """Who closed a difference between the count and the wagers with a finding."""
+
+    @property
+    def differs(self) -> bool:
+        """Whether the count is another than the wagers, and nobody has closed that."""
+        return self.chips not in (None, len(self.wagers)) and not self.closed_by
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 import pytest
+from awards_house import AwardsHouse
+from desk_house import ANNA, BEN
 
 from controller import losses
 from controller.board import AWARDS_KEPT, GAMES_KEPT, NOTES_KEPT, Board
@@ -175,3 +177,38 @@ def test_a_table_that_the_configuration_no_longer_names_is_left_out(tmp_path: Pa
                    said("close", 3, "hub-02", round=1)])
     board = read(path, contract_plan(lambda floor: floor["table"].pop(1)))
     assert (sorted(board.tables), board.awards, board.awards_pending) == (["PG-01", "PG-03"], (), 1)
+
+
+# ---------------------------------------------------------------------- what people put right
+
+
+def seen(house: AwardsHouse) -> list[tuple[object, ...]]:
+    """The lit seats, count and state of the count of PG-01's latest game: as the daemon has it, and read back."""
+    games = [board.tables["PG-01"].games[0] for board in (house.board, read_board(house.reader, house.plan))]
+    return [([seat for seat, _, _ in game.wagers], game.chips, game.differs, game.closed_by) for game in games]
+
+
+def test_a_wager_that_people_remove_or_add_darkens_or_lights_its_seat(tmp_path: Path) -> None:
+    house = AwardsHouse(tmp_path)
+    house.lock(1, 1, 3, 5)
+    house.sign("wager-removed", ANNA, BEN, game=1, seat=3, reason="no chip lay there")
+    house.sign("wager-added", ANNA, BEN, game=1, seat=4, reason="the sensor was covered")
+    assert seen(house) == [([1, 4, 5], None, False, ())] * 2
+    assert house.board.tables["PG-01"].games[0].wagers[1] == (4, "progressive", 500)
+
+
+def test_a_difference_that_people_closed_is_no_longer_one_and_says_who(tmp_path: Path) -> None:
+    house = AwardsHouse(tmp_path)
+    house.lock(1, 1, 3)
+    house.say("count", 1, chips=1)
+    assert seen(house) == [([1, 3], 1, True, ())] * 2
+    house.sign("count-closed", ANNA, BEN, game=1, finding="seen on camera")
+    assert seen(house) == [([1, 3], 1, False, ("anna", "ben"))] * 2
+
+
+def test_what_people_put_right_is_read_back_however_much_came_after_it(tmp_path: Path) -> None:
+    house = AwardsHouse(tmp_path)
+    house.lock(1, 1, 3)
+    house.sign("wager-removed", ANNA, BEN, game=1, seat=3, reason="no chip lay there")
+    house.change(lambda floor, at: [floor.hear("hub-02", f"n{n}", at) for n in range(1_200)])
+    assert seen(house) == [([1], None, False, ())] * 2
