@@ -312,8 +312,8 @@ def test_nothing_can_be_changed_through_any_address(client: TestClient, method: 
 
 def test_the_openapi_document_lists_every_address_of_the_api(client: TestClient) -> None:
     paths = client.get("/api/v1/openapi.json").json()["paths"]
-    one = {"meters", "meters/{meter}", "tables", "tables/{table}", "awards", "wins", "log", "signs/{sign}", "status",
-           "classify"}
+    one = {"alarms", "meters", "meters/{meter}", "tables", "tables/{table}", "awards", "wins", "log", "signs",
+           "signs/{sign}", "status", "classify"}
     assert set(paths) == {f"/api/v1/{path}" for path in one} | {"/healthz", "/readyz"}
 
 
