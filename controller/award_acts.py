@@ -358,7 +358,7 @@ def take_away(floor: Floor, act: Act, found: Round, place: tuple[int, str], name
     signers = [person.id for person in act.people()]
     found.hands[place] = list(dict.fromkeys([*found.hands.get(place, ()), *case.touched, *signers]))
     set_aside(found, place)
-    done = rounds.restand(floor.meters, found, (), (place,), at)
+    done = rounds.restand(floor.meters, found, (), (place,), at, floor.rules)
     floor.touch_meters(*done.touched)
     floor.touch_round(found, waited)
     told |= dict(done.answer) | settled_of(done) | _old_day(floor, found, at)

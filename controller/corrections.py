@@ -96,7 +96,7 @@ def add_hit(floor: Floor, act: Act, at: int) -> Outcome:
     waited = award.waiting(found)
     if instead:
         _stand_aside(found, (seat, spot))
-    done = rounds.restand(floor.meters, found, [hit], (), at, _signers(act), floor.rules)
+    done = rounds.restand(floor.meters, found, [hit], (), at, floor.rules, _signers(act))
     made = _outcome(floor, found, done, waited, at)
     return made._replace(told={**made.told, "instead": True}) if instead else made
 
@@ -138,7 +138,7 @@ def change_hit(floor: Floor, act: Act, at: int) -> Outcome:
         step(floor, case, act, "withdraw", at, {"reason": act.fields["reason"]})
         signers = list(dict.fromkeys([*case.touched, *signers]))
         set_aside(found, place)
-    done = rounds.restand(floor.meters, found, [hit], [place], at, signers, floor.rules)
+    done = rounds.restand(floor.meters, found, [hit], [place], at, floor.rules, signers)
     return _outcome(floor, found, done, waited, at)
 
 
@@ -150,7 +150,8 @@ def withdraw_hit(floor: Floor, act: Act, at: int) -> Outcome:
     if standing is None or not standing.hit.envy_only:
         return take_away(floor, act, found, place, "withdraw", at)
     _remember_hands(found, place, act)
-    return _outcome(floor, found, rounds.restand(floor.meters, found, (), [place], at), award.waiting(found), at)
+    done = rounds.restand(floor.meters, found, (), [place], at, floor.rules)
+    return _outcome(floor, found, done, award.waiting(found), at)
 
 
 def _wagers_open(floor: Floor, found: Round, change: int, at: int) -> None:

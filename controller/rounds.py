@@ -221,7 +221,7 @@ def void(meters: Mapping[str, Meter], table: Table, open_round: Round) -> Done |
 
 
 def hits(
-    meters: Mapping[str, Meter], open_round: Round, message: Hits, at: int, rules: int = RULES_VERSION
+    meters: Mapping[str, Meter], open_round: Round, message: Hits, at: int, rules: int
 ) -> Done | Refusal:
     """Winning hands of the open round: all standing hits of each meter are settled as one (design section 4)."""
     new: list[Hit] = []
@@ -233,17 +233,18 @@ def hits(
         named.add((hit.seat, hit.spot))
         if (hit.seat, hit.spot) not in open_round.hits:
             new.append(hit)
-    return restand(meters, open_round, new, (), at, rules=rules)
+    return restand(meters, open_round, new, (), at, rules)
 
 
 def restand(
     meters: Mapping[str, Meter], found: Round, new: Sequence[Hit], gone: Sequence[tuple[int, str]], at: int,
-    touched_by: Sequence[str] = (), rules: int = RULES_VERSION,
+    rules: int, touched_by: Sequence[str] = (),
 ) -> Done:
     """Let hits stand or stand no more, and settle every meter of which one of them has a share, the round as one.
 
     ``gone`` are places of standing hits that are withdrawn, refused or (with a new one in its place) changed.
-    ``touched_by`` are the people who enter it; empty for the table's own keypad.
+    ``rules`` is the version they are settled by. ``touched_by`` are the people who enter it; empty for the table's own
+    keypad.
     """
     postings: list[Posting] = []
     left = [found.hits.pop(place) for place in gone]

@@ -19,16 +19,22 @@ from controller.people import Person
 from tests.ledger_house import AT, bad_entry, entered, rows
 from tests.test_verify import rechained
 
-RECORDED = Path(__file__).parent / "recordings" / "people-rules-1.sql"
-"""What people did under rules version 1 and could not do now, and games that are still open to them."""
+RECORDED = Path(__file__).parent / "recordings"
+ACTS, NIGHT = "people-rules-1.sql", "night-rules-1.sql"
+"""What people did under rules version 1 and could not do now, and games that are still open to them; a random night."""
 
 
 @pytest.fixture
 def old(tmp_path: Path) -> Path:
-    """The recorded ledger."""
-    path = tmp_path / "old.db"
+    """The recorded ledger of what people did."""
+    return recorded(tmp_path, ACTS)
+
+
+def recorded(folder: Path, name: str) -> Path:
+    """A ledger that was written before rules version 2, byte for byte its rows."""
+    path = folder / "old.db"
     with sqlite3.connect(path) as database:
-        database.executescript(RECORDED.read_text())
+        database.executescript((RECORDED / name).read_text())
         database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         database.execute(f"PRAGMA user_version = {VERSION}")
     database.close()
@@ -60,6 +66,10 @@ def test_everything_that_people_did_under_the_first_rules_is_replayed_by_them(ol
     assert {"count-closed", "wager-added", "envy-paid", "award-released", "paid-in-error", "hit-withdrawn"} <= made
     assert {rules for (rules,) in rows(old, "SELECT DISTINCT rules FROM entry")} == {1}
     assert verify(old, replay=True)[0].replayed
+
+
+def test_a_hand_that_was_withdrawn_under_the_first_rules_is_settled_by_them_again(tmp_path: Path) -> None:
+    assert bad_entry(recorded(tmp_path, NIGHT), replay=True) == (0, "")
 
 
 def test_an_old_ledger_goes_on_under_the_newest_rules_and_is_replayed_over_the_change(old: Path) -> None:
