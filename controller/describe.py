@@ -35,22 +35,22 @@ ORDER_SENTENCE = {
 TOGETHER = " The 100% awards stand together, where the first of them stands."
 BELOW_SEED_SENTENCE = {
     BelowSeed.ALLOW: "When an award leaves the meter under its seed, it stays there.",
-    BelowSeed.TOP_UP: "When an award leaves the meter under its seed, it is raised to the seed: from the reserve "
-    "first, then by the house.",
+    BelowSeed.TOP_UP: "When an award leaves the meter under its seed, it is raised to the seed: from "
+    "next-jackpot money first, then by the house.",
 }
 SURPLUS_SENTENCE = {
-    ReserveSurplus.KEEP: "At a reset the reserve pays for the new seed and the house for the rest; what is left in the "
-    "reserve stays there.",
-    ReserveSurplus.ADD: "At a reset the reserve pays for the new seed and the house for the rest; what is left in the "
-    "reserve is added to the new meter, up to its limit.",
+    ReserveSurplus.KEEP: "At a reset next-jackpot money pays for the new seed and the house for the rest; what is left "
+    "of it is kept.",
+    ReserveSurplus.ADD: "At a reset next-jackpot money pays for the new seed and the house for the rest; what is left "
+    "of it is added to the new meter, up to its limit.",
 }
 ROUNDING_SENTENCE = {
     Rounding.UP: "A share of the meter is rounded up to the whole cent, in the player's favour.",
     Rounding.DOWN: "A share of the meter is rounded down to the whole cent; the fraction stays on the meter.",
 }
 OVERFLOW_SENTENCE = {
-    Overflow.NEXT_METER: "At a reset the overflow is moved to the new meter, up to its limit.",
-    Overflow.KEEP: "At a reset the overflow stays in its account.",
+    Overflow.NEXT_METER: "At a reset what is above the limit is moved to the new meter, up to its limit.",
+    Overflow.KEEP: "At a reset what is above the limit stays apart.",
 }
 ENVY_SENTENCE = {
     EnvyHand.ANY_PLAYER: "Envy is earned by the hand of any seat, with or without a wager of its own.",
@@ -105,7 +105,7 @@ def exact_cents(microcents: int) -> str:
 def _meter(plan: FloorPlan, meter: MeterPlan) -> list[str]:
     limit = "There is no limit."
     if meter.limit_cents is not None:
-        limit = f"Its limit is {format_cents(meter.limit_cents)}; what a wager adds above it goes to the overflow."
+        limit = f"Its limit is {format_cents(meter.limit_cents)}; what a wager adds above it is kept above the limit."
     tables = plan.linked_tables(meter.id)
     return [
         f"  {meter.id}: {meter.name}",
@@ -135,7 +135,8 @@ def _contributions(plan: FloorPlan, meter: MeterPlan) -> Iterator[str]:
         for feed in (feed for spot in table.spots for feed in spot.feeds if feed.meter == meter.id):
             sentence = f"adds {format_rate(feed.rate_ppm)} ({exact_cents(feed.display)}) to the meter"
             if meter.reserve_ppm:
-                sentence += f" and {format_rate(meter.reserve_ppm)} ({exact_cents(feed.reserve)}) to its reserve"
+                sentence += (f" and {format_rate(meter.reserve_ppm)} ({exact_cents(feed.reserve)}) to its next-jackpot "
+                             "money")
             tables = tables_at.setdefault(sentence, [])
             if table.id not in tables:
                 tables.append(table.id)

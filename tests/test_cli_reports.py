@@ -40,7 +40,7 @@ def test_json_has_whole_numbers_in_the_unit_of_their_column(ledger: Path) -> Non
 
 def test_csv_goes_to_standard_output_as_it_is(ledger: Path) -> None:
     ran = run("reserve", "--ledger", ledger, "--from", "2026-12-01", "--to", "2026-12-02", "--csv")
-    assert ran.stdout_bytes.startswith(b"Report,Reserve and overflow movement,")
+    assert ran.stdout_bytes.startswith(b"Report,Next-jackpot money and above the limit,")
 
 
 def test_a_pdf_is_written_where_it_is_asked_for(ledger: Path, tmp_path: Path) -> None:

@@ -52,10 +52,10 @@ def test_every_meter_table_paytable_and_sign_is_named(example: str) -> None:
     [
         "Fed by the linked tables PG-01, PG-02.",
         "First start $10,000.00; after a win $10,000.00 (seed).",
-        "Each wager of $5.00 adds 1% (5 cents) to the meter and 1% (5 cents) to its reserve.",
+        "Each wager of $5.00 adds 1% (5 cents) to the meter and 1% (5 cents) to its next-jackpot money.",
         "Each wager of $1.00 adds 28% (28 cents) to the meter.",
         "There is no limit.",
-        "Its limit is $250,000.00; what a wager adds above it goes to the overflow.",
+        "Its limit is $250,000.00; what a wager adds above it is kept above the limit.",
         "A lock-out that would add more than $10.00 to it is refused.",
     ],
 )
@@ -73,9 +73,9 @@ def test_a_meters_money_is_told_in_sentences(contract: str, sentence: str) -> No
         "rounded up to the whole cent, in the player's favour.",
         "rounded down to the whole cent; the fraction stays on the meter.",
         "When an award leaves the meter under its seed, it stays there.",
-        "it is raised to the seed: from the reserve first, then by the house.",
-        "what is left in the reserve stays there.",
-        "At a reset the overflow is moved to the new meter, up to its limit.",
+        "it is raised to the seed: from next-jackpot money first, then by the house.",
+        "what is left of it is kept.",
+        "At a reset what is above the limit is moved to the new meter, up to its limit.",
         "Envy is earned by the hand of any seat",
     ],
 )
@@ -88,8 +88,8 @@ def test_each_policy_is_a_sentence(contract: str, sentence: str) -> None:
     "sentence",
     [
         "The 100% awards stand together, where the first of them stands.",
-        "what is left in the reserve is added to the new meter, up to its limit.",
-        "At a reset the overflow stays in its account.",
+        "what is left of it is added to the new meter, up to its limit.",
+        "At a reset what is above the limit stays apart.",
         "First start $12,500.00; after a win $10,000.00 (seed).",
         "Awards under $50.00 do not appear on signs.",
         "Device hub-03 on line line-03, tcp://192.0.2.13:4001, 115200 baud.",

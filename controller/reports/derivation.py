@@ -29,6 +29,7 @@ from controller.reports.report import (
     standing,
     when,
 )
+from controller.reports.words import kind_words
 
 OPENINGS = frozenset(("opening", "opening-accepted"))
 """Entries that lay a new meter's base."""
@@ -53,8 +54,8 @@ def derivation(reading: Reading, scope: Scope) -> Report:
                 told.append((f"{meter} starts", made.start_words(scope)))
     if not tables:
         told.append(("Wins", "none in this range; name a meter to see what it is made of"))
-    notes = ("Found and left are display, reserve and overflow together.",
-             "Contributions to the reserve are listed too: they fund the next jackpot, not this one.",
+    notes = ("Found and left are the displayed amount, next-jackpot money and what is above the limit together.",
+             "Contributions to the next-jackpot money are listed too: they fund the next jackpot, not this one.",
              "A hand entered later in the same game settles the whole game anew: its line is the difference.")
     told = facts(reading, scope) + told
     return Report("derivation", "Jackpot derivation", tuple(told), tuple(tables), tuple(checks), notes)
@@ -108,8 +109,8 @@ class _Derivation:
     def __post_init__(self) -> None:
         self.movements = Rows(
             f"{self.meter}: every movement since the jackpot before", number("Entry"), when(), Column("Table"),
-            number("Game"), Column("What"), count("Wagers"), money("To the display"), money("To the reserve"),
-            money("To the overflow"), standing("Displayed after"))
+            number("Game"), Column("What"), count("Wagers"), money("To the display"),
+            money("To next-jackpot money"), money("Above the limit"), standing("Displayed after"))
         self.awards = Rows(
             f"{self.meter}: awards", number("Entry"), when(), Column("Table"), number("Game"), number("Seat"),
             Column("Hand"), Column("Share"), Column("What"),
@@ -249,5 +250,5 @@ class _Derivation:
 
 def _what(entry: Entry) -> str:
     words = {"lock": "contribution", "hits": "win", "opening": "opening"}
-    return words.get(entry.kind, f"{entry.kind} ({class_of(entry.kind).value.lower()})")
+    return words.get(entry.kind, f"{kind_words(entry.kind)} ({class_of(entry.kind).value.lower()})")
 

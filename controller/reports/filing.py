@@ -17,6 +17,7 @@ from controller.plan import FloorPlan, MeterPlan
 from controller.reports.not_metered import NOT_METERED
 from controller.reports.reading import Reading, Scope, facts
 from controller.reports.report import Column, Report, Rows, Table, cents, format_exact
+from controller.reports.words import key_words
 
 
 def filing(reading: Reading, scope: Scope) -> Report:
@@ -41,8 +42,9 @@ def _chosen(plan: FloorPlan, scope: Scope) -> list[MeterPlan]:
 
 def _meters(plan: FloorPlan, scope: Scope) -> Table:
     rows = Rows("Meters", Column("Meter"), Column("Name"), Column("Paytable"), cents("Initial amount"),
-                cents("Reset amount (seed)"), Column("Limit"), Column("Rate of progression"), Column("Reserve rate"),
-                Column("Of each wager to display / reserve"), Column("Link members"))
+                cents("Reset amount (seed)"), Column("Limit"), Column("Rate of progression"),
+                Column("Rate for next-jackpot money"), Column("Of each wager to display / next-jackpot money"),
+                Column("Linked tables"))
     for meter in _chosen(plan, scope):
         feeds = [(spot.paytable.wager_cents, feed) for table in plan.tables.values() for spot in table.spots
                  for feed in spot.feeds if feed.meter == meter.id]
@@ -59,7 +61,7 @@ def _meters(plan: FloorPlan, scope: Scope) -> Table:
 def _policies(plan: FloorPlan, scope: Scope) -> Table:
     rows = Rows("Written policies", Column("Meter"), Column("Policy"), Column("Chosen"), Column("It means"))
     for meter in _chosen(plan, scope):
-        for name, chosen, words in (
+        for key, chosen, words in (
             ("tie_policy", meter.tie_policy.value, TIE_SENTENCE[meter.tie_policy]),
             ("order", meter.order.value, ORDER_SENTENCE[meter.order]),
             ("below_seed", meter.below_seed.value, BELOW_SEED_SENTENCE[meter.below_seed]),
@@ -69,7 +71,7 @@ def _policies(plan: FloorPlan, scope: Scope) -> Table:
             ("unreasonable_contribution", format_cents(meter.unreasonable_cents),
              "A lock-out that would add more is refused (R-04)."),
         ):
-            rows.add(meter.id, name, chosen, words)
+            rows.add(meter.id, key_words(key), chosen, words)
     return rows.table()
 
 

@@ -31,8 +31,9 @@ _BY_PEOPLE = frozenset(("meter-adjusted", "meter-transferred", "meter-retired", 
 def meter_sheet(reading: Reading, scope: Scope) -> Report:
     """Every meter as it stood at the end of the range, with its parameters, lifetime totals and the range's counts."""
     now = Rows("Meters at the end of the range", Column("Meter"), Column("Name"), standing("Displayed, with fraction"),
-               standing("Reserve"), standing("Overflow"), standing("Pending awards"), Column("Base"), Column("Seed"),
-               Column("Limit"), Column("Rate of progression"), Column("Reserve rate"), Column("Tables"))
+               standing("Next-jackpot money"), standing("Above the limit"), standing("Pending awards"), Column("Base"),
+               Column("Seed"), Column("Limit"), Column("Rate of progression"), Column("Rate for next-jackpot money"),
+               Column("Tables"))
     life = Rows("Lifetime totals at the end of the range", Column("Meter"), money("Contributed"),
                 money("Put in by the house"), money("Paid by equipment"), money("Paid by attendant"),
                 money("Progressive paid in all"), money("Waiting to be paid"))
@@ -62,7 +63,8 @@ def meter_sheet(reading: Reading, scope: Scope) -> Report:
             within.add(meter, games_, wagers, wagered, -flow.of("players"), flow.of("pending") + flow.of("paid"),
                        flow.of("paid"))
             checks.append(Check(
-                f"{meter}: display + reserve + overflow + pending = contributed + put in by the house - paid",
+                f"{meter}: displayed + next-jackpot money + above the limit + pending = contributed + put in by the "
+                "house - paid",
                 balance(closing, meter, *INSIDE, "pending"), contributed + house - paid))
     notes = ("At a live table nothing is paid by equipment; the total is kept for games that will (R-05).",
              "Contributed: what wagers that stand have added; a misdeal's contributions are the house's.")

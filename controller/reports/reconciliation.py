@@ -9,12 +9,13 @@ from controller.reports.games import Game, Games
 from controller.reports.movements import INSIDE, Class, Movements, balance, meters_of
 from controller.reports.reading import Balances, Reading, Scope, facts
 from controller.reports.report import Check, Column, Kind, Report, Rows, Table, cents, count, money
+from controller.reports.words import kind_words
 
 
 def reconciliation(reading: Reading, scope: Scope) -> Report:
     """Opening + contributions + seeds + top-ups - awards +- corrections and adjustments = closing, for every meter."""
-    own = Rows("The meter's own money (display, reserve and overflow together)", Column("Meter"), money("Opening"),
-               money("Bases laid"), money("Contributions"), money("Seeds and top-ups"), money("Wins"),
+    own = Rows("The meter's own money (displayed, next-jackpot money and above the limit together)", Column("Meter"),
+               money("Opening"), money("Bases laid"), money("Contributions"), money("Seeds and top-ups"), money("Wins"),
                money("Corrections"), money("Adjustments"), money("Other movements"), money("Closing"),
                money("Variance"))
     owed = Rows("Pending awards (owed to players)", Column("Meter"), money("Opening"), money("Won"), money("Paid"),
@@ -38,7 +39,7 @@ def reconciliation(reading: Reading, scope: Scope) -> Report:
                 checks += _meter(meter, opening, closing, moved, own, owed)
         for (kind, meter), flow in moved.strange.items():
             if scope.has_meter(meter):
-                strange.add(kind, meter, flow.entries, flow.inside, flow.of("pending"))
+                strange.add(kind_words(kind), meter, flow.entries, flow.inside, flow.of("pending"))
     tables = [own.table(), owed.table(), chips.table()]
     if moved_strangely := strange.table().rows:
         tables.insert(2, strange.table())
@@ -76,7 +77,7 @@ def _meter(
               "+ other = closing", first + sum(parts), last),
         Check(f"{meter}: pending opening + won + paid + corrections + other = pending closing",
               first_owed + won + paid + corrected + strange, last_owed),
-        Check(f"{meter}: display + reserve + overflow + pending = -(players + house + paid)",
+        Check(f"{meter}: displayed + next-jackpot money + above the limit + pending = -(players + house + paid)",
               last + last_owed, -balance(closing, meter, "players", "house", "paid")),
     ]
 
@@ -101,8 +102,8 @@ class _Chips:
     def table(self) -> Table:
         """The rows as a table."""
         made = Rows("Wagers against contributions and chips", Column("Table"), count("Games"), count("Wagers"),
-                    cents("Wagered"), money("Contributions due"), money("Contributions posted"), count("Games counted"),
-                    count("Wagers of those"), count("Chips counted"), count("Over or short"))
+                    cents("Wagered"), money("Contributions due"), money("Contributions recorded"),
+                    count("Games counted"), count("Wagers of those"), count("Chips counted"), count("Over or short"))
         for table, row in sorted(self._rows.items()):
             made.add(table, *row, row[7] - row[6])
         return made.table()
@@ -111,6 +112,6 @@ class _Chips:
         """Contributions posted are wagers times their rates; chips counted are the wagers of the games counted."""
         sums = [sum(row[place] for row in self._rows.values()) for place in range(8)]
         return [
-            Check("wagers x denomination x rates = contributions posted", sums[3], sums[4]),
+            Check("wagers x denomination x rates = contributions recorded", sums[3], sums[4]),
             Check("wagers of the games counted = chips counted", sums[6], sums[7], Kind.COUNT),
         ]

@@ -1,10 +1,11 @@
-"""Reserve and overflow movement, and adjustments and transfers (R-63, R-86). Pure."""
+"""What moved in next-jackpot money and above the limit, and adjustments and transfers (R-63, R-86). Pure."""
 
 from typing import Any
 
 from controller.reports.movements import Class, class_of, meters_of
 from controller.reports.reading import Reading, Scope, body_of, facts
 from controller.reports.report import Check, Column, Report, Rows, money, number, standing, when
+from controller.reports.words import account_words, kind_words
 
 ACCOUNTS = ("reserve", "overflow")
 _SIGNERS = ("by", "second", "third")
@@ -14,9 +15,9 @@ def reserve(reading: Reading, scope: Scope) -> Report:
     """Opening + contributions + what wins took or gave + the rest = closing, for every reserve and overflow."""
     heads = [money(words) for words in ("Opening", "Contributions", "Wins", "Corrections", "Adjustments",
                                         "Other movements", "Closing")]
-    rows = Rows("By meter and account", Column("Meter"), Column("Account"), *heads)
+    rows = Rows("By meter", Column("Meter"), Column("Of"), *heads)
     each = Rows("Every movement that is no contribution", number("Entry"), when(), Column("Table"), number("Game"),
-                Column("Meter"), Column("Account"), Column("What"), money("Change"), standing("After"))
+                Column("Meter"), Column("Of"), Column("What"), money("Change"), standing("After"))
     checks = []
     for book in reading.books():
         opening, closing = reading.balances(book, scope.start), reading.balances(book, scope.end)
@@ -27,8 +28,8 @@ def reserve(reading: Reading, scope: Scope) -> Report:
                 if account in ACCOUNTS and scope.has_meter(meter):
                     sums[meter, account, kind] = sums.get((meter, account, kind), 0) + microcents
                     if kind is not Class.CONTRIBUTION:
-                        each.add(entry.number, entry.at, entry.table, entry.game, meter, account, entry.kind,
-                                 microcents, after)
+                        each.add(entry.number, entry.at, entry.table, entry.game, meter, account_words(account),
+                                 kind_words(entry.kind), microcents, after)
         plan = reading.plan_before(book, scope.end)
         for meter in meters_of(opening, closing, also=[one.id for one in plan.meters.values() if one.book == book]):
             for account in ACCOUNTS if scope.has_meter(meter) else ():
@@ -36,20 +37,21 @@ def reserve(reading: Reading, scope: Scope) -> Report:
                 named = [by.pop(kind) for kind in (Class.CONTRIBUTION, Class.WIN, Class.CORRECTION, Class.ADJUSTMENT)]
                 parts = [*named, sum(by.values())]
                 first, last = opening.get((meter, account), 0), closing.get((meter, account), 0)
-                rows.add(meter, account, first, *parts, last)
-                checks.append(Check(f"{meter}, {account}: opening + movements = closing", first + sum(parts), last))
-    notes = ("The reserve is next-jackpot money; the overflow is what came above the limit. Where both fall at a win, "
-             "they went on the display of the new jackpot.",)
-    return Report("reserve", "Reserve and overflow movement", tuple(facts(reading, scope)),
+                rows.add(meter, account_words(account), first, *parts, last)
+                words = f"{meter}, {account_words(account)}: opening + movements = closing"
+                checks.append(Check(words, first + sum(parts), last))
+    notes = ("Next-jackpot money funds the next reset; what came above the limit is kept apart. Where both fall at a "
+             "win, they went on the display of the new jackpot.",)
+    return Report("reserve", "Next-jackpot money and above the limit", tuple(facts(reading, scope)),
                   (rows.table(), each.table()), tuple(checks), notes)
 
 
 def adjustments(reading: Reading, scope: Scope) -> Report:
     """Every entry that moved money and is no contribution, win, opening or payment: who, why, how much."""
     rows = Rows("Adjustments, transfers, corrections and other movements", number("Entry"), when(), Column("Class"),
-                Column("Kind"), Column("Meter"), Column("Table"), number("Game"), money("Display"), money("Reserve"),
-                money("Overflow"), money("Pending"), money("House"), Column("By"), Column("Reason"),
-                Column("Code and approval"))
+                Column("Kind"), Column("Meter"), Column("Table"), number("Game"), money("Display"),
+                money("Next-jackpot money"), money("Above the limit"), money("Pending"), money("House"), Column("By"),
+                Column("Reason"), Column("Code and approval"))
     plain = frozenset((Class.OPENING, Class.CONTRIBUTION, Class.WIN, Class.PAYMENT))
     checks = []
     for book in reading.books():
@@ -65,11 +67,11 @@ def adjustments(reading: Reading, scope: Scope) -> Report:
                     for one in entry.postings:
                         if one.meter == meter:
                             moved[one.account] = moved.get(one.account, 0) + one.microcents
-                    rows.add(entry.number, entry.at, class_of(entry.kind).value, entry.kind, meter, entry.table,
-                             entry.game, *(moved.get(account, 0) for account in
+                    rows.add(entry.number, entry.at, class_of(entry.kind).value, kind_words(entry.kind), meter,
+                             entry.table, entry.game, *(moved.get(account, 0) for account in
                                            ("display", "reserve", "overflow", "pending", "house")),
                              people_of(body), reason_of(body), _approval(body))
-        checks.append(Check(f"book {book}: entries whose postings do not sum to zero", unbalanced, 0))
+        checks.append(Check(f"book {book}: entries whose movements do not sum to zero", unbalanced, 0))
     return Report("adjustments", "Adjustments and transfers", tuple(facts(reading, scope)), (rows.table(),),
                   tuple(checks))
 

@@ -135,7 +135,7 @@ def table_sheet(reading: Reading, scope: Scope) -> Report:
 def contribution(reading: Reading, scope: Scope) -> Report:
     """What each table contributed to each meter: to the display, the overflow and the reserve."""
     rows = Rows("By table and meter", Column("Table"), Column("Meter"), count("Games"), count("Wagers"),
-                cents("Wagered"), money("To the display"), money("To the overflow"), money("To the reserve"),
+                cents("Wagered"), money("To the display"), money("Above the limit"), money("To next-jackpot money"),
                 money("In all"), money("Voided or put right"))
     made: dict[tuple[str, str], list[int]] = {}
     checks: list[Check] = []
@@ -151,7 +151,7 @@ def contribution(reading: Reading, scope: Scope) -> Report:
                     for place, figure in enumerate(figures):
                         row[place] += figure
         own = sum(sum(row[3:]) for (_, meter), row in made.items() if _in_book(reading, book, meter, scope))
-        words = f"book {book}: contributions - voided or put right = postings from the players"
+        words = f"book {book}: contributions - voided or put right = recorded from the players"
         checks.append(Check(words, own, players))
     for (table, meter), row in sorted(made.items()):
         rows.add(table, meter, *row[:6], sum(row[3:6]), row[6])

@@ -56,7 +56,7 @@ def wins(reading: Reading, scope: Scope) -> Report:
                          figures[1], figures[2], figures[3], sum(figures[1:4]), figures[4], entry.number)
     table, silent = _by_level(reading, scope, levels)
     checks = [
-        Check("won from meters = change of pending posted by these entries", table.total(4) * 1_000_000, pending),
+        Check("won from meters = change of pending recorded by these entries", table.total(4) * 1_000_000, pending),
         Check("by level = every win", table.total(7), each.total(10), Kind.MONEY),
     ]
     if scope.meter is None:
