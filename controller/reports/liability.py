@@ -4,20 +4,19 @@ Meters, reserves and pending come from postings. Fixed parts, returned wagers an
 meter: they are re-added from the hands and from what people paid, since the ledger's beginning.
 """
 
-from collections.abc import Iterator
-
-from controller.journal import Entry
 from controller.money import MICROCENTS_PER_CENT
 from controller.reports.movements import balance, meters_of
 from controller.reports.open_awards import OpenAwards
-from controller.reports.reading import Reading, Scope, body_of, facts
+from controller.reports.reading import Reading, Scope, facts
 from controller.reports.report import Check, Column, Report, Rows, cents, money, number, when
+from controller.reports.standing import standing
 
 
 def liability(reading: Reading, scope: Scope) -> Report:
     """Meters, reserves, pending awards, fixed parts, unpaid envy, and what the house adds if every meter is hit now."""
-    own = Rows("By meter at the end of the range", Column("Meter"), money("Displayed"), money("Reserve"),
-               money("Overflow"), money("Pending awards"), money("In all"), money("Seed exposure"))
+    own = Rows("By meter at the end of the range", Column("Meter"), money("Displayed"),
+               money("Next-jackpot money"), money("Above the limit"), money("Pending awards"), money("In all"),
+               money("Seed exposure"))
     parts = Rows("Owed to players", Column("What"), cents("Amount"))
     checks: list[Check] = []
     found = OpenAwards()
@@ -39,7 +38,7 @@ def liability(reading: Reading, scope: Scope) -> Report:
     parts.add("Fixed parts", sum(hand.fixed for hand in unpaid_hands))
     parts.add("Wagers to return", sum(hand.returned for hand in unpaid_hands))
     parts.add("Envy not paid", sum(each.envy_owed for each in waiting))
-    notes = ["Seed exposure: what the house adds if the meter is hit now, after the reserve has given what it has.",
+    notes = ["Seed exposure: what the house adds if the meter is hit now, after all next-jackpot money has been given.",
              "Envy that nobody claimed stays owed."]
     if found.lost:
         notes.append(f"{found.lost:,} further open awards were not followed: their fixed parts and envy are missing.")
@@ -48,40 +47,19 @@ def liability(reading: Reading, scope: Scope) -> Report:
 
 
 def open_items(reading: Reading, scope: Scope) -> Report:
-    """Everything not finished at the end of the range: awards and envy to pay, count differences, losses to accept."""
+    """Everything not finished at the end of the range: awards and envy to pay, and all else that waits for people."""
     rows = Rows("Awards and envy not paid", when("Hit"), Column("Table"), number("Game"), number("Seat"),
                 Column("Hand"), Column("State"),
                 cents("Due"), cents("Envy owed"), cents("Of it unclaimed"), number("Entry"))
-    stopped = Rows("Waiting for people", when("Since"), Column("Table"), Column("What"), number("Entry"))
+    waits = Rows("Waiting for people", Column("What"), when("Since"), Column("Table"), Column("Meter"),
+                 Column("What is to be done"), number("Entry"))
     found = OpenAwards()
     for book in reading.books():
         found.follow(reading, book, scope.end)
-        for entry, words in _waiting(reading, book, scope):
-            stopped.add(entry.at, entry.table, words, entry.number)
+        for item in standing(reading, book, scope):
+            waits.add(item.sort, item.at, item.table, item.meter, item.words, item.entry)
     for each in found.of(scope):
         rows.add(each.at, each.hand.table, each.hand.game, each.hand.seat, each.hand.label, each.state, each.owed,
                  each.envy_owed, each.unclaimed, each.entry)
-    return Report("open-items", "Open items", tuple(facts(reading, scope)), (rows.table(), stopped.table()))
-
-
-def _waiting(reading: Reading, book: str, scope: Scope) -> Iterator[tuple[Entry, str]]:
-    """Losses and stops that nobody has put right before the end."""
-    losses: dict[str | None, Entry] = {}
-    stop: Entry | None = None
-    last = reading.last_before(book, scope.end)
-    for entry in reading.seldom(book, ("loss", "loss-accepted", "loss-accepted-by", "stop", "clear"), 1, last):
-        if entry.at >= scope.end:
-            continue
-        if entry.kind == "loss":
-            losses[entry.table] = entry
-        elif entry.kind.startswith("loss-accepted"):
-            losses.pop(entry.table, None)
-        else:
-            stop = entry if entry.kind == "stop" else None
-    for table, entry in losses.items():
-        if scope.has_table(table):
-            kind = body_of(entry)["kind"]
-            words = "messages of the table unit are lost" if kind == "loss" else "the table unit counts other wagers"
-            yield entry, f"{words}: two people accept it"
-    if stop is not None:
-        yield stop, f"the book is stopped: {body_of(stop)['reason']}"
+    notes = ("What falls due by itself, such as checks and readings, stands in the due list.",)
+    return Report("open-items", "Open items", tuple(facts(reading, scope)), (rows.table(), waits.table()), (), notes)

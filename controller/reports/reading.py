@@ -76,6 +76,9 @@ class Reading(Protocol):
     def seldom_within(self, book: str, kinds: Collection[str], start: int, end: int) -> Iterator[Entry]:
         """Entries of some seldom kinds made from ``start`` on and before ``end``, in the order of the ledger."""
 
+    def counts_within(self, book: str, start: int, end: int, games: Collection[int] = ()) -> Iterator[Entry]:
+        """Chip counts of a stretch of time: of games with some numbers, or else those that differ from the wagers."""
+
     def lock_of(self, book: str, table: str, game: int, before: int) -> Entry | None:
         """The lock-out of a game, looked for from a number downward."""
 
