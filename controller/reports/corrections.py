@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from controller.money import format_cents
 from controller.reports.reading import Reading, Scope, body_of, facts
 from controller.reports.report import Column, Report, Rows, cents, count, number, when
 from controller.reports.reserve import people_of, reason_of
@@ -14,6 +15,7 @@ _KINDS = {
     "loss-accepted-by": "loss accepted", "clear": "book cleared", "envy-unclaimed": "envy not claimed",
     "manual-slip": "slip written by hand",
 }
+_OVERRIDES = ("award-verified", "award-paid")
 THE_TABLE = "the table"
 """Who did what nobody signed."""
 
@@ -25,13 +27,14 @@ def corrections(reading: Reading, scope: Scope) -> Report:
     sums: dict[tuple[str, str, str, str], list[int]] = {}
     for book in reading.books():
         for entry in reading.entries(book, scope.start, scope.end):
-            body = body_of(entry) if entry.kind in _KINDS or entry.kind == "award-paid" else {}
-            override = entry.kind == "award-paid" and body["told"]["difference"] != 0
-            if (entry.kind not in _KINDS and not override) or not scope.has_table(entry.table):
+            if (entry.kind not in _KINDS and entry.kind not in _OVERRIDES) or not scope.has_table(entry.table):
                 continue
-            what = "other amount handed over" if override else _KINDS[entry.kind]
+            body = body_of(entry)
+            what = _KINDS.get(entry.kind) or _override(entry.kind, body["told"])
+            if what is None:
+                continue
             on, shift = scope.shift(entry.at)
-            difference = body["told"]["difference"] if override else 0
+            difference = body["told"]["difference"] if entry.kind == "award-paid" else 0
             of_day = _day_of_game(reading, book, scope, entry.table, entry.game, entry.number)
             each.add(entry.number, entry.at, shift.name, entry.table, entry.game,
                      "" if of_day in ("", on.isoformat()) else of_day, what, _details(body), people_of(body),
@@ -51,6 +54,13 @@ def corrections(reading: Reading, scope: Scope) -> Report:
                   (by.table(totals=False), each.table()), (), notes)
 
 
+def _override(kind: str, told: Mapping[str, Any]) -> str | None:
+    """What was decided against the cards, or against the award as it was due; None: neither."""
+    if kind == "award-verified":
+        return "verified against the cards" if told.get("agrees") is False else None
+    return "other amount handed over" if told["difference"] != 0 else None
+
+
 def _day_of_game(
     reading: Reading, book: str, scope: Scope, table: str | None, game: int | None, before: int
 ) -> str:
@@ -63,5 +73,8 @@ def _day_of_game(
 
 def _details(body: Mapping[str, Any]) -> str:
     fields = body.get("fields", {})
+    told = body.get("told", {})
     parts = [f"seat {fields['seat']}" if "seat" in fields else "", str(fields.get("outcome", ""))]
+    if told.get("agrees") is False:
+        parts += [f"{told['outcome']} of {format_cents(told['due'])},", f"the cards were {told['cards']}"]
     return " ".join(part for part in parts if part)
