@@ -106,7 +106,8 @@ def test_the_page_pressed_again_pays_nothing_again(chromium: Browser, house: Flo
     form = anna.locator("form[action='/acts/table-closed']").first
     act_id = form.locator("input[name=act_id]").get_attribute("value")
     csrf = form.locator("input[name=csrf]").get_attribute("value")
-    sent = {"act_id": act_id, "csrf": csrf, "back": "/", "table": "PG-02"}
+    sent = {"act_id": act_id, "csrf": csrf, "back": "/", "table": "PG-02", "note": "its unit is changed",
+            "third_name": "ben", "third_secret": SECRET}  # no unit is heard on this floor
     for _ in range(3):
         answer = anna.request.post(house.at("/acts/table-closed"), form=sent, headers={"origin": house.at("")})
         assert answer.ok
