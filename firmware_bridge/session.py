@@ -111,7 +111,11 @@ class Session:
         return self._who(now) if self._must_ask(message.boot) else []
 
     def ask(self, now: float) -> list[Down]:
-        """A line to it is open: it is asked for the hello that is due, so that nothing waits for its next message."""
+        """A line to it has just opened: it is asked for the hello that is due, so that nothing waits for its next word.
+
+        What was asked before may have been lost with the line.
+        """
+        self._asked_at = None
         return self._who(now) if self._hello_due else []
 
     def lost(self, line: str) -> None:

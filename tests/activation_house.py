@@ -109,6 +109,7 @@ class Player:
 
     def __init__(self, unit: Unit, cents: int = 500, again_s: float = 1.0) -> None:
         self._unit, self._cents, self._again_s, self._go_on = unit, cents, again_s, True
+        self._greeted = unit.count(messages.Who)
         self.waits: list[tuple[float, float]] = []
         """By lock-out: when it was first sent, and the seconds until its answer."""
 
@@ -117,19 +118,25 @@ class Player:
         unit = self._unit
         while self._go_on:
             seq, heard = unit.last_seq + 1, len(unit.heard)
-            began = sent = time.monotonic()
+            began = time.monotonic()
             unit.keeps_from = seq
-            unit.lock(seq, cents=self._cents)
             unit.counted(seq, unit.wagers_total + 1)
             while not self._answered(seq, heard):
-                await asyncio.sleep(0.002)
-                if time.monotonic() - sent > self._again_s or self._asked(heard):
-                    heard, sent = len(unit.heard), time.monotonic()
-                    unit.lock(seq, cents=self._cents)
+                sent, heard = time.monotonic(), len(unit.heard)
+                unit.lock(seq, cents=self._cents)
+                while not self._answered(seq, heard) and not self._welcomed(heard):
+                    if time.monotonic() - sent > self._again_s:
+                        break
+                    await asyncio.sleep(0.002)
             unit.keeps_from = 0
             self.waits.append((began, time.monotonic() - began))
 
-    def _asked(self, heard: int) -> bool:
+    def _welcomed(self, heard: int) -> bool:
+        """Whether a welcome came; a host that asks who it is gets its hello at once."""
+        if self._unit.count(messages.Who) > self._greeted:
+            self._greeted = self._unit.count(messages.Who)
+            kept = (self._unit.boot, self._unit.keeps_from, self._unit.last_seq + 1)
+            self._unit.hello(kept)
         return any(isinstance(one, messages.Welcome) for one in self._unit.heard[heard:])
 
     def _answered(self, seq: int, heard: int) -> bool:

@@ -94,6 +94,19 @@ def test_who_is_asked_once_in_two_seconds() -> None:
     assert asked == [[Who()], [], [], [Who()], []]
 
 
+def test_a_line_that_opens_asks_for_the_hello_that_is_due_whatever_was_asked_before() -> None:
+    session = Session("hub-01")
+    assert session.heard(LINE, heartbeat(), 1.0) == [Who()]
+    assert session.ask(1.1) == [Who()]
+    assert session.heard(LINE, heartbeat(), 1.2) == []
+
+
+def test_a_line_that_opens_asks_nobody_who_has_said_hello(session: Session) -> None:
+    assert session.ask(1.0) == []
+    session.lost(LINE)
+    assert session.ask(2.0) == [Who()]
+
+
 def test_a_new_boot_whose_hello_was_lost_is_asked(session: Session) -> None:
     assert session.heard(LINE, heartbeat("b2"), 1.0) == [Who()]
 
