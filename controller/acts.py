@@ -38,7 +38,8 @@ MONEY = MANAGER | ACCOUNTING
 ADMINISTRATOR = _roles(Role.ADMINISTRATOR)
 TECHNICAL = _roles(Role.TECHNICIAN)
 
-SEES = frozenset(Role) - {Role.AUDITOR}
+ANSWERS = frozenset(Role) - {Role.AUDITOR, Role.SURVEILLANCE}
+"""Who may answer an alarm, where its kind says so: auditors and surveillance only look."""
 
 TABLE = Field("table", "Table", Is.ID)
 GAME = Field("game", "Game", Is.NUMBER)
@@ -60,8 +61,8 @@ _BY_HAND = Field("slip", "Number of the slip written by hand that has paid it", 
 KINDS: dict[str, ActKind] = {kind.name: kind for kind in (
     *PEOPLE_KINDS,
     # Alarms: controller.alarm_acts, which says who may answer which.
-    ActKind("alarm-acknowledged", "Acknowledge", _ALARM, SEES),
-    ActKind("alarm-cleared", "Clear", _ALARM, SEES),
+    ActKind("alarm-acknowledged", "Acknowledge", _ALARM, ANSWERS),
+    ActKind("alarm-cleared", "Clear", _ALARM, ANSWERS),
     # An award's life: controller.award_acts.
     ActKind("award-verified", "Verify", (*_AWARD, _DUE, Field("cards", "The seven cards", optional=True),
                                          Field("reason", "Reason, if the cards do not agree", optional=True)),

@@ -18,20 +18,22 @@ from controller.alarms import (
     table_of,
 )
 from controller.floor import Floor
+from controller.journal import SLIP_RULES
 from controller.outcome import Outcome
 from controller.people import Role
 
 
 def may_answer(kind: AlarmKind, role: Role) -> bool:
-    """Whether a role may acknowledge and clear alarms of a kind."""
-    return role is Role.SHIFT_MANAGER or role in kind.roles()
+    """Whether a role may acknowledge and clear alarms of a kind; surveillance is told, and only looks."""
+    return role is Role.SHIFT_MANAGER or (role in kind.roles() and role is not Role.SURVEILLANCE)
 
 
-def _kind(act: Act) -> AlarmKind:
+def _kind(floor: Floor, act: Act) -> AlarmKind:
     kind = ALARMS.get(act.fields["alarm"])
     if kind is None:
         raise ActRefused(Why.NOT_FOUND, "there is no alarm of that name", "load the page again")
-    if not may_answer(kind, act.by.role):
+    told = floor.rules < SLIP_RULES and act.by.role in kind.roles()  # as surveillance could before
+    if not told and not may_answer(kind, act.by.role):
         who = " or ".join(f"a {role.value}" for role in Role if may_answer(kind, role))
         raise ActRefused(Why.NOT_ALLOWED, f"{act.by.words()} may not answer this alarm: {kind.title}", f"ask {who}")
     return kind
@@ -39,7 +41,7 @@ def _kind(act: Act) -> AlarmKind:
 
 def acknowledge(floor: Floor, act: Act, at: int) -> Outcome:
     """Somebody has seen an alarm and deals with it; raises ActRefused."""
-    kind, place = _kind(act), act.fields["place"]
+    kind, place = _kind(floor, act), act.fields["place"]
     alarm = alarm_of(floor, kind.name, place)
     if alarm is None or not alarm.stands:
         raise ActRefused(Why.NOT_FOUND, f"no such alarm stands: {kind.title}", "load the page again")
@@ -55,7 +57,7 @@ def acknowledge(floor: Floor, act: Act, at: int) -> Outcome:
 
 def clear(floor: Floor, act: Act, at: int) -> Outcome:
     """Somebody has dealt with what an alarm told of; only where it was acknowledged first. Raises ActRefused."""
-    kind, place = _kind(act), act.fields["place"]
+    kind, place = _kind(floor, act), act.fields["place"]
     alarm = alarm_of(floor, kind.name, place)
     if alarm is None or not alarm.stands:
         raise ActRefused(Why.NOT_FOUND, f"no such alarm stands: {kind.title}", "load the page again")

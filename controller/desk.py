@@ -23,9 +23,10 @@ from controller import (
 from controller.acts import KINDS, Act, Acted, ActRefused, Why, act_body, act_from, check_people
 from controller.floor import Floor
 from controller.floor_state import canonical
-from controller.journal import DAY_RULES
+from controller.journal import DAY_RULES, SLIP_RULES
 from controller.manual_slips import BY_HAND
 from controller.outcome import Outcome
+from controller.people import Role
 from controller.people_acts import PEOPLE_RULES
 
 DESK = "@desk"
@@ -39,6 +40,9 @@ RULES: dict[str, Rule] = {
     **meter_acts.RULES, **config_acts.RULES, **day_acts.RULES,
 }
 """By kind of act: its rules."""
+_SURVEILLANCE_DID = frozenset(("alarm-acknowledged", "alarm-cleared", "people-begun", "person-change-enabled",
+                               "person-enabled", "person-withdrawn"))
+"""What surveillance could sign before version 4 of the rules: now it only looks."""
 
 
 class Named(NamedTuple):
@@ -72,6 +76,8 @@ def check(floor: Floor, asked: Act) -> None:
     third = kind.third | awards.release if asked.kind == "envy-paid" else kind.third
     if asked.kind == BY_HAND:
         third = awards.release
+    if floor.rules < SLIP_RULES and asked.kind in _SURVEILLANCE_DID:
+        kind = kind._replace(by=kind.by | {Role.SURVEILLANCE}, second=kind.second and kind.second | {Role.SURVEILLANCE})
     check_people(asked, kind._replace(by=awards.by(asked.kind) or kind.by, third=third))
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, MutableMapping
 from typing import Any, NoReturn, Protocol
 
 from controller.act_types import Act, ActKind, ActRefused, Field, Is, Why
+from controller.journal import SLIP_RULES
 from controller.outcome import Outcome
 from controller.people import Person, Role
 from controller.register import ENABLERS, PROPOSERS, Change, Registered, can_go_on, registered, to_row
@@ -67,6 +68,8 @@ PEOPLE_KINDS: tuple[ActKind, ...] = (
     ActKind("sign-in-refused", "Sign-in refused",
             (Field("id", "Sign-in name", Is.ID, optional=True), _FROM, Field("count", "How often", Is.NUMBER), _REASON,
              _OWN_TIME), EVERYBODY),
+    ActKind("door-refused", "Refused at the door",
+            (Field("what", "What"), _FROM, Field("count", "How often", Is.NUMBER), _REASON, _OWN_TIME), EVERYBODY),
     ActKind("exported", "Exported", (Field("what", "What"), _OWN_TIME), EVERYBODY),
     ActKind("printed", "Printed", (Field("what", "What"), _OWN_TIME), EVERYBODY),
     ActKind("print-failed", "Print failed", (Field("what", "What"), _REASON), EVERYBODY),
@@ -74,7 +77,7 @@ PEOPLE_KINDS: tuple[ActKind, ...] = (
 
 MADE_INSIDE = frozenset({
     "people-begun", "secret-changed", "secret-set-on-box", "token-made", "signed-in", "signed-out", "sign-in-refused",
-    "exported", "printed", "print-failed",
+    "door-refused", "exported", "printed", "print-failed",
 })
 """Acts that are no form's and no request's: the controller makes them when the thing itself happens."""
 
@@ -87,7 +90,9 @@ class Names(Protocol):
 
 
 class Keeps(Protocol):
-    """The part of a floor that these rules need: rows by kind and key, a way to keep one, and the plan."""
+    """The part of a floor that these rules need: rows by kind and key, a way to keep one, the plan, the rules."""
+
+    rules: int
 
     @property
     def plan(self) -> Names:
@@ -205,7 +210,8 @@ def _enable(floor: Keeps, act: Act, at: int) -> Outcome:
 def _left_able(floor: Keeps, made: Registered) -> None:
     """Refuse what would leave nobody who can propose, or nobody who can enable: the register would be shut for good."""
     after = {**_people(floor), made.person.id: to_row(made)}
-    if can_go_on(_people(floor)) and not can_go_on(after):
+    enablers = ENABLERS if floor.rules >= SLIP_RULES else ENABLERS | {Role.SURVEILLANCE}
+    if can_go_on(_people(floor), enablers) and not can_go_on(after, enablers):
         _refuse(Why.NOT_NOW, "two people of two departments must remain who can propose and enable",
                 "enable somebody else first")
 
@@ -291,7 +297,10 @@ def _open_remote(floor: Keeps, act: Act, at: int) -> Outcome:
     if not 1 <= act.fields["minutes"] <= REMOTE_MINUTES_MAX:
         _refuse(Why.WRONG_FIELD, f"For how many minutes: not 1 to {REMOTE_MINUTES_MAX}", "write fewer minutes")
     until = at + act.fields["minutes"] * _MINUTE_US
-    floor.keep("remote", found.person.id, {"at": at, "by": act.by.id, "until": until, "used": False})
+    row = {"at": at, "by": act.by.id, "until": until, "used": False}
+    if floor.rules >= SLIP_RULES:  # the session that used an opening before this one is over: its name has changed
+        row["opening"] = act.id
+    floor.keep("remote", found.person.id, row)
     return Outcome({"id": found.person.id, "until": until})
 
 
@@ -310,6 +319,8 @@ def _sign_in(floor: Keeps, act: Act, at: int) -> Outcome:
         if row is None or row["used"] or row["until"] <= at:
             _refuse(Why.NOT_ALLOWED, f"remote access is not open for {act.by.id}", "ask the shift manager to open it")
         floor.keep("remote", act.by.id, {**row, "used": True})
+        if row.get("opening"):
+            return Outcome({"opening": row["opening"]})
     return Outcome()
 
 
@@ -335,6 +346,7 @@ PEOPLE_RULES: dict[str, Rule] = {
     "signed-in": _sign_in,
     "signed-out": _note,
     "sign-in-refused": _note,
+    "door-refused": _note,
     "exported": _note,
     "printed": _note,
     "print-failed": _note,

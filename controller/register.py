@@ -14,8 +14,8 @@ Rows = Mapping[str, Mapping[str, Any]]
 
 PROPOSERS = frozenset({Role.SHIFT_MANAGER, Role.ADMINISTRATOR})
 """Who may propose a person or a change of rights."""
-ENABLERS = PROPOSERS | {Role.ACCOUNTING, Role.SURVEILLANCE, Role.AUDITOR}
-"""Who may enable what somebody of another department has proposed."""
+ENABLERS = PROPOSERS | {Role.ACCOUNTING, Role.AUDITOR}
+"""Who may enable what somebody of another department has proposed. Surveillance only looks."""
 
 
 class Change(NamedTuple):
@@ -86,17 +86,20 @@ def to_row(one: Registered) -> dict[str, Any]:
     }
 
 
-def can_go_on(rows: Rows) -> bool:
+def can_go_on(rows: Rows, enablers: frozenset[Role] = ENABLERS) -> bool:
     """Whether two enabled people of two departments are left of whom one can propose and the other enable."""
     able = [one.person for one in everybody(rows) if one.enabled]
     return any(
         first.department != second.department
         for first in able if first.role in PROPOSERS
-        for second in able if second.role in ENABLERS
+        for second in able if second.role in enablers
     )
 
 
-def remote_until(rows: Rows, name: str) -> int:
-    """Until when (UTC microseconds) remote access stands open for a person; 0: it does not."""
+def remote_stands(rows: Rows, name: str, opening: str, at: int) -> bool:
+    """Whether the remote access that a session was opened by still stands: one opening, one session (R-105).
+
+    ``opening``: the act that opened it; empty: of before rules version 4, when openings had no name.
+    """
     row = rows.get(name)
-    return 0 if row is None else int(row["until"])
+    return row is not None and int(row["until"]) > at and row.get("opening", "") == opening

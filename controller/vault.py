@@ -54,6 +54,9 @@ _session = Table(
     "session", _metadata, Column("digest", Text, primary_key=True), Column("person", Text, nullable=False),
     Column("csrf", Text, nullable=False), Column("began", BigInteger, nullable=False),
     Column("seen", BigInteger, nullable=False), Column("remote", Boolean, nullable=False))
+_opening = Table(
+    "opening", _metadata, Column("digest", Text, primary_key=True), Column("opening", Text, nullable=False))
+"""By session of a remote person: the opening that it has used up."""
 _payee = Table(
     "payee", _metadata, Column("digest", Text, primary_key=True), Column("name", Text, nullable=False))
 _kept = Table(
@@ -80,6 +83,8 @@ class StoredSession(NamedTuple):
     began: int
     seen: int
     remote: bool
+    opening: str = ""
+    """Of a remote one: the act that opened remote access for it."""
 
 
 class KeptAct(NamedTuple):
@@ -192,18 +197,25 @@ class Vault:
     def sessions(self) -> list[StoredSession]:
         """Every open session."""
         with self._begun() as connection:
-            return [StoredSession(*row) for row in connection.execute(_session.select())]
+            openings = {row.digest: row.opening for row in connection.execute(_opening.select())}
+            kept = [StoredSession(*row) for row in connection.execute(_session.select())]
+        return [one._replace(opening=openings.get(one.digest, "")) for one in kept]
 
     def keep_session(self, one: StoredSession) -> None:
         """Keep a session, or that it was seen again."""
         with self._begun() as connection:
             connection.execute(_session.delete().where(_session.c.digest == one.digest))
-            connection.execute(_session.insert().values(one._asdict()))
+            session = {name: part for name, part in one._asdict().items() if name != "opening"}
+            connection.execute(_session.insert().values(session))
+            connection.execute(_opening.delete().where(_opening.c.digest == one.digest))
+            if one.opening:
+                connection.execute(_opening.insert().values(digest=one.digest, opening=one.opening))
 
     def end_sessions(self, digests: list[str]) -> None:
         """Forget sessions."""
         with self._begun() as connection:
             connection.execute(_session.delete().where(_session.c.digest.in_(digests)))
+            connection.execute(_opening.delete().where(_opening.c.digest.in_(digests)))
 
     def keep_act(self, one: KeptAct, most: int) -> bool:
         """Keep something behind all that is kept (its ``order`` is given here); False: ``most`` or more are kept."""

@@ -268,8 +268,9 @@ def test_a_ladder_rises_and_begins_when_the_alarm_is_raised(kind: Any) -> None:
 
 
 @pytest.mark.parametrize("kind", list(ALARMS.values()), ids=lambda kind: kind.name)
-def test_whoever_is_told_may_answer(kind: Any) -> None:
-    assert all(may_answer(kind, role) for role in kind.roles())
+def test_whoever_is_told_may_answer_but_surveillance_which_only_looks(kind: Any) -> None:
+    assert all(may_answer(kind, role) == (role is not Role.SURVEILLANCE) for role in kind.roles())
+    assert not may_answer(kind, Role.SURVEILLANCE)
 
 
 def test_a_break_is_told_on_at_60_seconds_10_minutes_and_30_minutes() -> None:

@@ -28,8 +28,8 @@ BY_ITSELF = {
     "signed-in": "every command with --as makes it",
     "signed-out": "every command with --as makes it",
     "sign-in-refused": "a wrong secret makes it, on the page and here",
-    "exported": "of a page's download; `meterctl report`, `evidence` and `slip` read the ledger's file beside the "
-                "daemon, as whoever may read that file, and write nothing to it",
+    "door-refused": "a token that may not, or a signature that does not count, makes it, on the page and here",
+    "exported": "of a page's download, and of `meterctl report`, `evidence` and `slip`: tests/test_slip_given.py",
     "printed": "as exported; `meterctl act slip-printed printer=` makes it at a printer of the floor: "
                "tests/test_slip_at_printer.py",
     "print-failed": "as printed",

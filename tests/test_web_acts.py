@@ -78,7 +78,8 @@ def test_an_act_that_only_the_controller_makes_is_no_forms(house: PeopleHouse, s
     screen.sign_in("dora")
     for kind in MADE_INSIDE:
         assert "the controller makes it" in screen.act(kind, f"inside-{kind[:20]}", {})
-    assert set(house.kinds()) == {"signed-in"}
+    assert [act.by.id for act in house.done if act.kind != "signed-in"] == ["dora"] * len(MADE_INSIDE)
+    assert set(house.kinds()) == {"signed-in", "door-refused"}
 
 
 def second_kind() -> str:

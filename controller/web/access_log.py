@@ -43,8 +43,8 @@ class AccessLog:
 
     async def enter(
         self, kind: str, by: Person, fields: Mapping[str, Any], *, keep: bool = True, token: str = ""
-    ) -> None:
-        """Enter what happens now, never before what waits already; or keep it. Raises ActRefused, VaultError.
+    ) -> Acted | None:
+        """Enter what happens now, never before what waits already; or keep it (None). Raises ActRefused, VaultError.
 
         ``keep=False``: only the entry will do, as for a remote sign-in, which uses up what was opened for it.
         ``token``: by which it was asked for.
@@ -54,17 +54,17 @@ class AccessLog:
             at = self._now()
             if not keep or not self._waits.is_set():
                 try:
-                    await self._act(made)
-                    return
+                    return await self._act(made)
                 except ActRefused as refused:
                     if not keep or refused.why is not Why.NOT_NOW:
                         raise
                     _log.warning("%s of %s is kept and entered later: %s", kind, by.id, refused)
-            most = REFUSALS_KEPT_MAX if kind == "sign-in-refused" else KEPT_MAX
+            most = REFUSALS_KEPT_MAX if kind in ("sign-in-refused", "door-refused") else KEPT_MAX
             kept = KeptAct(0, kind, made.id, tuple(by), {**fields, **({_TOKEN: token} if token else {})}, at)
             if not await asyncio.to_thread(self._vault.keep_act, kept, most):
                 raise ActRefused(Why.NOT_NOW, "too much waits to be entered into the ledger", "call the technician")
             self._waits.set()
+        return None
 
     async def keep_export(self, by: Person, what: str, token: str = "") -> None:
         """What somebody takes away is in the audit trail, now or later; a dispute does not wait for the ledger.

@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from controller.web.events import MAY_WATCH
 from controller.web.headers import SecurityHeaders
 from controller.web.sessions import SignIns, here
 
@@ -27,6 +28,13 @@ class ClosedFloor:
             return
         request = Request(scope, receive)
         signed = await self._sign_ins.look(request)
+        if scope["path"].startswith("/events/"):
+            async def may_watch() -> bool:
+                """Whether who began to watch still may: neither disabled, signed out nor expired since."""
+                now = await self._sign_ins.look(request, awake=False)
+                return now is not None and not now.must_change
+
+            scope[MAY_WATCH] = may_watch
         if (signed is not None and not signed.must_change) or scope["path"] in ("/secret", "/sign-out"):
             await self._app(scope, receive, send)
             return

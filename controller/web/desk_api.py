@@ -21,6 +21,7 @@ from controller.web.sessions import (
     SignIns,
     check_csrf,
     fresh_act_id,
+    refused_at_door,
     sign_ins_of,
     signed_in,
 )
@@ -47,6 +48,7 @@ def desk_api() -> APIRouter:
     @desk.post("/tokens")
     async def tokens(request: Request, signed: _Signed) -> JSONResponse:
         if signed.scope:
+            await refused_at_door(request, signed, "act token-made", "no token makes a token")
             raise HTTPException(403, {"error": "no token makes a token", "remedy": "sign in with name and secret"})
         check_csrf(request, signed, request.headers.get("x-csrf", ""))
         sign_ins = sign_ins_of(request)

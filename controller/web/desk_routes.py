@@ -29,6 +29,7 @@ from controller.web.sessions import (
     fresh_act_id,
     local_path,
     page_values,
+    refused_at_door,
     sign_ins_of,
     signed_in,
 )
@@ -237,8 +238,10 @@ def _by_program(desk: APIRouter) -> None:
         if not signed.scope:
             check_csrf(request, signed, request.headers.get("x-csrf", ""))
         elif signed.scope != "act":
+            await refused_at_door(request, signed, _named(kind), "this token may only read")
             raise HTTPException(403, {"error": "this token may only read", "remedy": "use one that may act"})
         if _longest(kind) == DOCUMENT_MAX and signed.person.role not in KINDS[kind].by:
+            await refused_at_door(request, signed, _named(kind), "not for this role")
             problem = {"error": f"{signed.person.words()} may not do this", "remedy": "see docs/ROLES.md",
                        "why": Why.NOT_ALLOWED.value}
             return JSONResponse(problem, 403)
@@ -296,7 +299,31 @@ async def _do(
     sign_ins: SignIns, request: Request, signed: Signed, kind: str, act_id: object, raw: Mapping[str, object],
     signers: Mapping[str, str],
 ) -> _Did:
-    """Read and do one act; returns what came of it, or raises ActRefused."""
+    """Read and do one act; returns what came of it, or raises ActRefused. What no rule has refused is entered here."""
+    try:
+        act, payee, at_printer = await _read_and_signed(sign_ins, request, signed, kind, act_id, raw, signers)
+    except ActRefused as refused:
+        await refused_at_door(request, signed, _named(kind), refused.why.value)
+        raise
+    acted = await sign_ins.source.act(_book_of(sign_ins, act), act)
+    if payee:
+        await asyncio.to_thread(sign_ins.vault.keep_payee, str(act_id), payee)
+    if at_printer:
+        came = await slip_prints_of(request).print(sign_ins, signed, act, acted)
+        return _Did(acted, came.words, came.good)
+    return _Did(acted, await _words(sign_ins, act, acted))
+
+
+def _named(kind: str) -> str:
+    """An act for the audit trail: a request may name anything."""
+    return f"act {kind}" if kind in KINDS else "an act that there is none of"
+
+
+async def _read_and_signed(
+    sign_ins: SignIns, request: Request, signed: Signed, kind: str, act_id: object, raw: Mapping[str, object],
+    signers: Mapping[str, str],
+) -> tuple[Act, str, bool]:
+    """An act as it is read, with who signs it; its payee, and whether it goes to a printer. Raises ActRefused."""
     if kind in MADE_INSIDE:
         raise ActRefused(Why.NOT_FOUND, f"nobody asks for {kind}: the controller makes it", "look into docs/ROLES.md")
     read_act(kind, act_id, raw, signed.person)  # what is wrong in it is told before anybody types a secret again
@@ -314,13 +341,7 @@ async def _do(
     at_printer = act.kind == "slip-printed" and "printer" in act.fields
     if at_printer and act.by.role in (sign_ins.source.snapshot().plan.awards.by(kind) or KINDS[kind].by):
         slip_prints_of(request).check(act)
-    acted = await sign_ins.source.act(_book_of(sign_ins, act), act)
-    if payee:
-        await asyncio.to_thread(sign_ins.vault.keep_payee, str(act_id), payee)
-    if at_printer:
-        came = await slip_prints_of(request).print(sign_ins, signed, act, acted)
-        return _Did(acted, came.words, came.good)
-    return _Did(acted, await _words(sign_ins, act, acted))
+    return act, payee, at_printer
 
 
 async def _signer(

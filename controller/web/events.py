@@ -7,7 +7,7 @@ instead of what it missed. At most 200 clients; one that does not read for 5 s i
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,6 +22,8 @@ CLIENTS_MAX = 200
 SEND_S = 5.0
 END_S = 0.3
 RECONNECT_MS = 1000
+MAY_WATCH = "meterd.may_watch"
+"""In a request's scope: what is asked before each event, where not everybody may watch (the closed floor)."""
 
 Fragments = Mapping[str, str]
 
@@ -148,7 +150,7 @@ class EventStream(Response):
         """Send until one of the ends comes; whatever still runs then is cancelled and awaited."""
         self._streams.clients += 1
         tasks = [
-            asyncio.create_task(self._send_all(scope, send)),
+            sending := asyncio.create_task(self._send_all(scope, send)),
             asyncio.create_task(_gone(receive)),
             asyncio.create_task(self._streams.ended()),
         ]
@@ -159,10 +161,8 @@ class EventStream(Response):
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        if self._streams.stopping:
+        if self._streams.stopping or (sending in done and sending.result()):
             await self._close(scope, send)
-        elif tasks[0] in done:
-            tasks[0].result()
 
     async def _close(self, scope: Scope, send: Send) -> None:
         try:
@@ -170,7 +170,9 @@ class EventStream(Response):
         except _Slow:
             cut_off(scope)
 
-    async def _send_all(self, scope: Scope, send: Send) -> None:
+    async def _send_all(self, scope: Scope, send: Send) -> bool:
+        """Send until whoever watches may not any more (True), or reads too slowly (False)."""
+        may_watch: Callable[[], Awaitable[bool]] | None = scope.get(MAY_WATCH)
         head = {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
         event = self._feed.join()
         try:
@@ -178,11 +180,14 @@ class EventStream(Response):
             await _soon(send, {"type": "http.response.body", "body": _RETRY + event.whole, "more_body": True}, SEND_S)
             while True:
                 newer = await self._feed.after(event.number)
+                if may_watch is not None and not await may_watch():
+                    return True
                 body = newer.update if newer.number == event.number + 1 else newer.whole
                 await _soon(send, {"type": "http.response.body", "body": body, "more_body": True}, SEND_S)
                 event = newer
         except _Slow:
             cut_off(scope)
+            return False
 
 
 _RETRY = b"retry: %d\n\n" % RECONNECT_MS

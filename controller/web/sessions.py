@@ -19,11 +19,12 @@ from fastapi import HTTPException, Request
 from controller.acts import Act, Acted, ActRefused
 from controller.people import Person, Role
 from controller.people_acts import THE_CONTROLLER
-from controller.register import Registered, Rows, registered, remote_until
+from controller.register import Registered, Rows, registered, remote_stands
 from controller.sign_in import Backoff, is_aged, is_over, is_remote, lies_in, life, networks, true_peer
 from controller.vault import SESSIONS_MAX, StoredSession, Vault, VaultError, digest, hash_secret, verify_secret
 from controller.web.access_log import AccessLog
 from controller.web.alarm_banner import make_banner
+from controller.web.doors import Doors
 from controller.web.floor_page import clock_of
 from controller.web.source import Source
 from controller.wiring import WebPlan
@@ -96,6 +97,7 @@ class SignIns:
         self.lives = life(web.idle_minutes, web.session_hours, web.secret_days)
         self.backoff = Backoff()
         self.access = AccessLog(vault, lambda act: source.act(self.book, act), self.now)
+        self.doors = Doors(self.access)
         self._proxies, self._local = networks(web.proxies), networks(web.networks)
         self._sessions = {one.digest: _Session(one, one.seen) for one in vault.sessions()}
         self._hashing = asyncio.Semaphore(HASHES_AT_ONCE)
@@ -211,11 +213,12 @@ class SignIns:
         found = await self.check(name, secret, peer)
         try:  # a stopped book takes no entry, and those who must put it right have to sign in: it is entered later
             fields: dict[str, object] = {"peer": peer} | ({"remote": True} if remote else {})
-            await self.access.enter("signed-in", found.person, fields, keep=not remote)
+            entered = await self.access.enter("signed-in", found.person, fields, keep=not remote)
         except ActRefused as refused:
             raise SignInRefused(refused.what, refused.remedy) from refused
         made, at = secrets.token_urlsafe(32), self.now()
-        kept = StoredSession(digest(made), found.person.id, secrets.token_urlsafe(24), at, at, remote)
+        opening = "" if entered is None else str(entered.told.get("opening", ""))
+        kept = StoredSession(digest(made), found.person.id, secrets.token_urlsafe(24), at, at, remote, opening)
         await self._end(self._over(at))
         self._sessions[kept.digest] = _Session(kept, at)
         await asyncio.to_thread(self.vault.keep_session, kept)
@@ -247,8 +250,11 @@ class SignIns:
         mine = [name for name, one in self._sessions.items() if one.kept.person == signed.person.id]
         await self._end([name for name in mine if name != signed.session])
 
-    async def look(self, request: Request) -> Signed | None:
-        """Who asks, by session or token, as the register has them now; None: nobody. A session counts as seen."""
+    async def look(self, request: Request, *, awake: bool = True) -> Signed | None:
+        """Who asks, by session or token, as the register has them now; None: nobody. A session counts as seen.
+
+        ``awake=False``: a stream that goes on by itself keeps no session awake.
+        """
         told = request.headers.get("authorization", "")
         if told:
             return self._by_token(told, self.peer(request))
@@ -263,7 +269,7 @@ class SignIns:
             return None
         if self.is_remote(self.peer(request)) and not kept.remote:
             return None
-        if asks_itself(request):
+        if asks_itself(request) or not awake:
             return Signed(found.person, found.name, kept.csrf, kept.digest, self.must_change(found))
         if at - session.kept.seen > SEEN_US:
             session.kept = kept._replace(seen=at)
@@ -283,7 +289,8 @@ class SignIns:
         # Rights from the future were given before the clock was set back, and so before this session.
         if not found.enabled or kept.began < found.since <= at or is_over(kept.began, session.seen, at, self.lives):
             return False
-        return not kept.remote or remote_until(self.source.rows(self.book, "remote"), kept.person) > at
+        rows = self.source.rows(self.book, "remote")
+        return not kept.remote or remote_stands(rows, kept.person, kept.opening, at)
 
     def _by_token(self, told: str, peer: str) -> Signed | None:
         scheme, _, given = told.partition(" ")
@@ -295,7 +302,9 @@ class SignIns:
         found, at = self.find(row["person"]), self.now()
         if found is None or not found.enabled or found.since > row["at"] or row["until"] <= at:
             return None
-        return Signed(found.person, found.name, "", "", scope=row["scope"], token=name)
+        # What is aged may still be looked at by a script; nothing is done in the name of who must change the secret.
+        must_change = row["scope"] == "act" and self.must_change(found)
+        return Signed(found.person, found.name, "", "", must_change, row["scope"], name)
 
     def say(self, signed: Signed, text: str, *, good: bool) -> None:
         """Keep what the next page tells this session."""
@@ -344,6 +353,8 @@ async def signed_in(request: Request) -> Signed:
         raise HTTPException(401, told, {"www-authenticate": "Bearer"})
     if signed.must_change and request.url.path not in ("/secret", "/sign-out"):
         told = {"error": "the secret must be changed first", "remedy": "change it at /secret"}
+        if signed.token:
+            await refused_at_door(request, signed, "a token that may act", told["error"])
         if page:
             raise HTTPException(303, told, {"location": "/secret"})
         raise HTTPException(403, told)
@@ -356,11 +367,19 @@ def require(roles: frozenset[Role]) -> Callable[[Request], Awaitable[Signed]]:
     async def asked(request: Request) -> Signed:
         signed = await signed_in(request)
         if signed.person.role not in roles:
+            route = getattr(request.scope.get("route"), "path", "a page")
+            await refused_at_door(request, signed, f"{request.method} {route}", "not for this role")
             raise HTTPException(403, {"error": f"this page is not for {signed.person.words()}",
                                       "remedy": "ask somebody whose role may see it: docs/ROLES.md"})
         return signed
 
     return asked
+
+
+async def refused_at_door(request: Request, signed: Signed, what: str, reason: str) -> None:
+    """Enter a refusal that reaches no act's rules."""
+    sign_ins = sign_ins_of(request)
+    await sign_ins.doors.refused(signed.person, sign_ins.peer(request), what, reason, signed.token)
 
 
 def here(request: Request) -> str:
