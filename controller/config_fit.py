@@ -1,4 +1,4 @@
-"""The wiring of a file beside a configuration that people have activated: what of it fits, and what does not (0008).
+"""The wiring of a file beside a configuration that people have activated: what fits, and what does not (ADR 0009).
 
 The file on the box is only a proposal and may be ahead of what is in force, or in the middle of being edited. A row
 that does not fit is left out and told, never guessed; a unit still speaks for its own table only (design section 7).

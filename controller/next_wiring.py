@@ -1,4 +1,4 @@
-"""What meterd runs when its configuration changes: wiring that was tried before the change was committed (0008).
+"""What meterd runs when its configuration changes: wiring that was tried before the change was committed (ADR 0009).
 
 A person's activation brings the file on the box into force, and is refused where that cannot be run. A jackpot that
 brings waiting keys into force reads no file: what runs goes on.

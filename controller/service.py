@@ -124,7 +124,7 @@ def _in_force(file: File) -> tuple[FloorPlan, Fitting]:
     """The floor to run at a start. Raises ConfigError where the file is needed and cannot be used.
 
     Once there are people the ledger's plan is in force, and as much of the file's wiring is used as fits it: a power
-    cut must not leave a floor dark because somebody was at work on the file (0008).
+    cut must not leave a floor dark because somebody was at work on the file (ADR 0009).
     """
     active = _active(file.ledger)
     if active is None:

@@ -1,4 +1,4 @@
-"""A file's wiring beside a plan that people have activated: what fits is used, the rest is left out and told (0008)."""
+"""A file beside a plan that people have activated: what fits is used, the rest is left out and told (ADR 0009)."""
 
 from pathlib import Path
 
