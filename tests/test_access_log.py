@@ -15,7 +15,7 @@ from controller.cli_people import user
 from controller.ledger.verify import verify
 from controller.people_acts import THE_CONTROLLER
 from controller.people_on_box import Newcomer, begin
-from controller.vault import Vault, VaultError, beside
+from controller.vault import KeptAct, Vault, VaultError, beside
 from controller.web import access_log
 from controller.web.access_log import AccessLog
 from controller.web.sessions import Signed, SignInRefused
@@ -207,6 +207,40 @@ async def test_it_is_entered_by_itself_once_the_book_takes_entries_again(
         async with asyncio.timeout(10):
             await book.came.wait()
     assert [act.by for act in book.done] == [ANNA]
+
+
+async def test_what_meterctl_keeps_while_the_pages_run_is_entered_once_in_their_turn(
+    book: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An export at a terminal of the box: the daemon looks for it by itself."""
+    monkeypatch.setattr(access_log, "LOOK_S", 0.001)
+    book.shut = False
+    async with book.log().following():
+        assert book.vault.keep_act(KeptAct(0, "exported", "by-meterctl", tuple(ANNA), {"what": "slip 1"}, AT), 10)
+        await asyncio.wait_for(book.came.wait(), 10)
+        while book.vault.first_kept() is not None:
+            await asyncio.sleep(0)
+    assert [(act.id, act.fields) for act in book.done] == [("by-meterctl", {"own_time": AT, "what": "slip 1"})]
+
+
+async def test_an_export_by_a_token_is_entered_later_in_the_tokens_name(book: Ledger) -> None:
+    log = book.log()
+    await log.keep_export(BORIS, "report liability as csv", "nightly")
+    book.shut = False
+    assert await log.enter_kept()
+    assert [(act.kind, act.token, act.fields) for act in book.done] == [
+        ("exported", "nightly", {"own_time": AT, "what": "report liability as csv"})]
+
+
+async def test_what_is_taken_away_is_handed_over_where_nothing_can_be_kept_and_the_log_says_so(
+    book: Ledger, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise VaultError("the disk is full")
+
+    monkeypatch.setattr(Vault, "keep_act", full)
+    await book.log().keep_export(BORIS, "evidence of table PG-01")
+    assert "boris exported evidence of table PG-01" in caplog.text
 
 
 def test_the_pages_enter_what_was_kept_before_their_start(tmp_path: Path) -> None:
