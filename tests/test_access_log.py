@@ -215,11 +215,11 @@ async def test_what_meterctl_keeps_while_the_pages_run_is_entered_once_in_their_
     """An export at a terminal of the box: the daemon looks for it by itself."""
     monkeypatch.setattr(access_log, "LOOK_S", 0.001)
     book.shut = False
-    async with book.log().following():
+    log = book.log()
+    async with log.following():
         assert book.vault.keep_act(KeptAct(0, "exported", "by-meterctl", tuple(ANNA), {"what": "slip 1"}, AT), 10)
         await asyncio.wait_for(book.came.wait(), 10)
-        while book.vault.first_kept() is not None:
-            await asyncio.sleep(0)
+        assert await log.enter_kept()
     assert [(act.id, act.fields) for act in book.done] == [("by-meterctl", {"own_time": AT, "what": "slip 1"})]
 
 

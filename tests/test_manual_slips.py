@@ -262,3 +262,8 @@ def test_slips_openings_and_signatures_of_before_are_replayed_by_their_own_rules
         database.execute(f"PRAGMA user_version = {VERSION}")
     database.close()
     assert verify(path, replay=True)[0].replayed
+    ranges = Ranges(path)
+    register = REPORTS["slips"].make(ranges, scope_of(ranges, AskedFor(since="2026-11-20", until="2026-12-20")))
+    ranges.close()
+    assert [check.what for check in register.checks if not check.holds] == [
+        "numbers of slips written by hand that stand twice"], "M-7 and m-7 were taken"

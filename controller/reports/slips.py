@@ -93,6 +93,7 @@ def slips(reading: Reading, scope: Scope) -> Report:
         _printed(reading, scope, book, series, printed, rows)
         missing = _gaps(series, {body_of(entry)["told"]["number"] for entry in printed[:NUMBERS_MAX]}, gaps)
         checks.append(Check(f"series {series}: slip numbers missing up to the newest", missing, 0, Kind.COUNT))
+    checks.append(Check("numbers of slips written by hand that stand twice", _twice(reading, scope), 0, Kind.COUNT))
     return Report("slips", "Slip register", tuple(facts(reading, scope)),
                   (rows.table(), gaps.table(), _by_hand(reading, scope).table()), tuple(checks))
 
@@ -147,6 +148,13 @@ def _by_hand(reading: Reading, scope: Scope) -> Rows:
                          fields["handed"], closed.get(fields["written"], ""), people_of(body), reason_of(body),
                          entry.number)
     return rows
+
+
+def _twice(reading: Reading, scope: Scope) -> int:
+    """How many slips written by hand have a number that another one had before, in whatever book and letters."""
+    numbers = [body_of(entry)["fields"]["written"].casefold() for book in reading.books()
+               for entry in reading.seldom(book, ("manual-slip",), 1, reading.last_before(book, scope.end))]
+    return len(numbers) - len(set(numbers))
 
 
 def _closed(reading: Reading, scope: Scope, book: str) -> dict[str, str]:
