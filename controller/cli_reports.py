@@ -7,12 +7,15 @@ Exit code 1 when an equation of the report does not hold.
 
 import json
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import click
 
+from controller.begun import sign_told
 from controller.cli_text import table as laid_out
 from controller.cli_trail import keep_export
+from controller.config import load
 from controller.ledger.place import file_of, ledger_url
 from controller.ledger.ranges import Ranges
 from controller.reports.as_csv import as_csv
@@ -21,12 +24,15 @@ from controller.reports.catalogue import REPORTS
 from controller.reports.reading import AskedFor, Scope, scope_of
 from controller.reports.report import Kind, Report, Table, as_json, cell_text
 
+PACKAGE = "progressive-meter-controller"
 _RIGHT = (Kind.MONEY, Kind.EXACT, Kind.COUNT)
 
 
 @click.command()
 @click.argument("name", type=click.Choice(list(REPORTS)))
 @click.option("--ledger", required=True, help="path or URL of the ledger")
+@click.option("--config", type=click.Path(path_type=Path, dir_okay=False), default=None,
+              help="the floor's TOML file: its signs, for a day whose signs the ledger does not tell")
 @click.option("--day", default=None, help="a gaming day, like 2026-11-01")
 @click.option("--from", "since", default=None, help="a date (its gaming day's beginning) or a time; with --to")
 @click.option("--to", "until", default=None, help="a date (its gaming day's end) or a time")
@@ -36,8 +42,8 @@ _RIGHT = (Kind.MONEY, Kind.EXACT, Kind.COUNT)
 @click.option("--json", "as_json_", is_flag=True, help="JSON, for machines; money in the unit of its column's kind")
 @click.option("--pdf", "pdf", type=click.Path(path_type=Path, dir_okay=False), default=None, help="a PDF to write")
 def report(
-    name: str, ledger: str, day: str | None, since: str | None, until: str | None, meter: str | None,
-    table: str | None, csv: bool, as_json_: bool, pdf: Path | None,
+    name: str, ledger: str, config: Path | None, day: str | None, since: str | None, until: str | None,
+    meter: str | None, table: str | None, csv: bool, as_json_: bool, pdf: Path | None,
 ) -> None:
     """The report NAME of a gaming day (--day) or a range (--from, --to); exit 1 if something does not add up."""
     if csv + as_json_ + (pdf is not None) > 1:
@@ -49,6 +55,8 @@ def report(
             scope = scope_of(ranges, AskedFor(day, since, until, meter, table))
         except ValueError as wrong:
             raise click.UsageError(str(wrong)) from wrong
+        signs = () if config is None else tuple(sign_told(sign) for sign in load(config)[1].signs)
+        scope = scope._replace(version=version(PACKAGE), signs=signs)
         made = REPORTS[name].make(ranges, scope)
     finally:
         ranges.close()

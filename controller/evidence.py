@@ -7,11 +7,9 @@ and it is read in short pieces (DB-03). What it holds and how to check it by han
 
 import json
 import os
-import platform
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from importlib.metadata import distributions
 from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -26,6 +24,7 @@ from controller.ledger.place import LedgerError
 from controller.ledger.ranges import PIECE, Ranges
 from controller.money import PPM, format_cents, format_rate
 from controller.plan import FloorPlan
+from controller.programs import programs
 from controller.reports.awards import HIT_KINDS, told_of
 from controller.reports.report import format_exact, moment_text
 
@@ -403,19 +402,6 @@ def _windows(asked: Asked, times: Iterable[int]) -> Sequence[tuple[int, int]]:
         else:
             made.append((at - AROUND_US, at + AROUND_US))
     return made
-
-
-def programs(program: str) -> dict[str, Any]:
-    """The program that runs here: its version, Python, libraries, and the SHA-256 of each of its own files (R-78)."""
-    files = {}
-    here = Path(__file__).parent
-    for folder in (here, here.parent / "firmware_bridge"):
-        for path in sorted(folder.rglob("*")):
-            if path.is_file() and "__pycache__" not in path.parts:
-                files[path.relative_to(here.parent).as_posix()] = sha256(path.read_bytes()).hexdigest()
-    packages = sorted({f"{found.metadata['Name']} {found.version}" for found in distributions()})
-    return {"program": program, "python": platform.python_version(), "system": platform.platform(),
-            "libraries": packages, "files": files}
 
 
 # ---------------------------------------------------------------------- the record in words

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from controller import log
+from controller import begun, log
 from controller.board import Board
 from controller.board_reader import read_board
 from controller.books import Books
@@ -27,6 +27,7 @@ from controller.ledger.verify import BadEntry, verify_tail
 from controller.ledger.writer import Writer, open_writer
 from controller.metrics import Stats
 from controller.plan import Environment, FloorPlan
+from controller.programs import software
 from controller.start import refuse_changes
 from controller.waiting_config import follow, waiting_of
 from controller.web.serve import Door
@@ -94,8 +95,9 @@ async def serve(file: File) -> None:
     held, door, hung = HeldLedger(file.ledger, "meterd", _now()), Door(), False
     try:
         plan, fitting = _in_force(file)
+        runs = await asyncio.to_thread(software, VERSION)
         while True:
-            daemon, hung = await _serve_once(plan, fitting, file, door)
+            daemon, hung = await _serve_once(plan, fitting, file, door, runs)
             if hung or not daemon.again:
                 break
             plan = _active(file.ledger) or plan
@@ -140,7 +142,9 @@ def _in_force(file: File) -> tuple[FloorPlan, Fitting]:
     return active, found
 
 
-async def _serve_once(plan: FloorPlan, fitting: Fitting, file: File, door: Door) -> tuple[Daemon, bool]:
+async def _serve_once(
+    plan: FloorPlan, fitting: Fitting, file: File, door: Door, runs: begun.Software
+) -> tuple[Daemon, bool]:
     """One daemon's life: it, ended, and whether its writer hangs."""
     _tell_configuration(plan)
     floors, board, reader, writer = open_books(plan, file.ledger)
@@ -156,6 +160,8 @@ async def _serve_once(plan: FloorPlan, fitting: Fitting, file: File, door: Door)
         if reader.config_entry(book)[1]["hash"] != plan.hash or waiting_of(floor) != waiting:
             books.enter(book, lambda one, at: follow(one, plan, waiting, at))
             _log.info("book %s: the configuration has changed; it is entry %d", book, floor.number)
+    signs = tuple(begun.sign_told(sign) for sign in fitting.wiring.signs)
+    books.enter(plan.books[0], lambda one, at: begun.begin(one, runs, signs, at))
     daemon = Daemon(plan, fitting, books, board, reader, stats, merge, file.path, door)
     changed.append(daemon)
     loop = asyncio.get_running_loop()

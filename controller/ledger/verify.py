@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, func, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from controller import day_acts, desk, drift, losses
+from controller import begun, day_acts, desk, drift, losses
 from controller.acts import ActRefused, act_from
 from controller.alarms import enter_again
 from controller.config import build
@@ -355,6 +355,8 @@ class _Replay:
             enter_again(floor, body, entry.table, entry.at)
         elif entry.kind == drift.ENTRY:
             drift.begin(floor, entry.at)
+        elif entry.kind == begun.ENTRY:
+            begun.enter(floor, body, entry.at)
         elif entry.device == desk.DESK or entry.kind == "act-refused":
             self._act(floor, entry, body)
         else:

@@ -17,6 +17,7 @@ from controller.reports.reconciliation import reconciliation
 from controller.reports.report import Report
 from controller.reports.reserve import adjustments, reserve
 from controller.reports.slips import slips
+from controller.reports.software import software_report
 from controller.reports.tables import contribution, table_sheet
 from controller.reports.wins import wins
 
@@ -53,6 +54,8 @@ REPORTS: dict[str, Named] = {each.name: each for each in (
     Named("changes", "Configuration changes", "each key from what to what; people's rights", changes),
     Named("faults", "Faults and alarms", "what was not accepted, lost, stopped or noticed; alarms", faults),
     Named("filing", "Filing sheet", "rates, split, odds, limits, roles, software, tables, signs", filing),
+    Named("software", "Software verification", "what ran, with the hashes of program, libraries and configuration",
+          software_report),
     Named("due", "Due list", "what people must do, where, by when; what is overdue", due_list),
 )}
 """Every report by its name, in the order of the page."""

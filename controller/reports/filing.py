@@ -1,4 +1,4 @@
-"""The filing sheet: what is filed before first use, from the configuration in force at the range's end (R-45). Pure."""
+"""The filing sheet: what is filed before first use, as it was in force at the range's end (R-45). Pure."""
 
 from controller.acts import KINDS
 from controller.config_remarks import floor_odds
@@ -10,13 +10,14 @@ from controller.describe import (
     SURPLUS_SENTENCE,
     TIE_SENTENCE,
 )
-from controller.journal import RULES_VERSION
+from controller.manual_slips import BY_HAND
 from controller.money import format_cents, format_rate
 from controller.people import Role
 from controller.plan import FloorPlan, MeterPlan
 from controller.reports.not_metered import NOT_METERED
 from controller.reports.reading import Reading, Scope, facts
 from controller.reports.report import Column, Report, Rows, Table, cents, format_exact
+from controller.reports.software import began_before, software_words
 from controller.reports.words import key_words
 
 
@@ -24,12 +25,12 @@ def filing(reading: Reading, scope: Scope) -> Report:
     """Amounts, rates and split, odds, limits, roles, software, link members and signs, each as it is in force."""
     plan = reading.plan_before(reading.books()[0], scope.end)
     made = facts(reading, scope)
-    made += [("Software", f"meterd {scope.version or 'version not told'}, ledger rules {RULES_VERSION}"),
+    made += [("Software", software_words(reading, scope)),
              ("Configuration", plan.hash), ("Time zone and gaming day",
                                             f"{plan.timezone.key}, from {plan.gaming_day_start:%H:%M}"),
              ("Currency", plan.currency)]
-    tables = [_meters(plan, scope), _policies(plan, scope), _tables(plan, scope), _odds(plan, scope), _signs(scope),
-              _roles()]
+    tables = [_meters(plan, scope), _policies(plan, scope), _tables(plan, scope), _odds(plan, scope),
+              _signs(reading, scope), _roles(plan)]
     notes = ("Odds are computed from the cards for one wager; a row without odds is of a game that is not computed.",
              "Secrets are kept as argon2id hashes, never as they are typed; every sign-in and act is an entry.",
              "Not metered: the dealer pays such a hand without keying it; no report counts it.")
@@ -111,18 +112,27 @@ def _one_in(total: int, hits: int) -> str:
     return f"{tenths // 10:,}.{tenths % 10}"
 
 
-def _signs(scope: Scope) -> Table:
-    rows = Rows("Signs", Column("Sign"), Column("Kind"), Column("Where"))
-    for sign in scope.signs:
+def _signs(reading: Reading, scope: Scope) -> Table:
+    """The signs with which the controller began last before the range's end; else those of today, and it says so."""
+    found = began_before(reading, scope.end)
+    title = "Signs" if found is not None else "Signs as they are today: the ledger does not tell those of the range"
+    rows = Rows(title, Column("Sign"), Column("Kind"), Column("Where"))
+    for sign in scope.signs if found is None else found.signs:
         rows.add(*sign)
     return rows.table()
 
 
-def _roles() -> Table:
+def _roles(plan: FloorPlan) -> Table:
+    """Who signs each act, as the configuration of the range has it where it names roles of its own."""
     rows = Rows("Who signs what", Column("Act"), Column("By"), Column("Second person"), Column("Third person"),
                 Column("Of another department"))
     for kind in KINDS.values():
-        rows.add(kind.title, *(_named(roles) for roles in (kind.by, kind.second, kind.third)),
+        by, third = plan.awards.by(kind.name) or kind.by, kind.third
+        if kind.name == "envy-paid":
+            third = third | plan.awards.release
+        elif kind.name == BY_HAND:
+            third = plan.awards.release
+        rows.add(kind.title, *(_named(roles) for roles in (by, kind.second, third)),
                  "yes" if kind.other_department else "")
     return rows.table()
 
