@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from ledger_house import applied, contract_plan, every_kind, lock
+from ledger_house import applied, contract_plan, every_kind, lock, rows
 from people_house import BROWSER, PeopleHouse, Screen, people_app
 
 from controller.reports.catalogue import REPORTS, Named
@@ -183,6 +184,41 @@ def test_a_long_report_shows_how_far_it_is_and_then_itself(screen: Screen, monke
     done = get(screen, f"/reports/faults{DAY}")
     assert ("entries read so far" in waits.text, 'http-equiv="refresh"' in waits.text, "By cause" in done.text) == (
         True, True, True)
+
+
+def test_the_page_that_waits_asks_for_its_bar_and_then_for_the_report(
+    screen: Screen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a full load each time; what it asks itself keeps no session awake (``asks_itself``)."""
+    gate = threading.Event()
+
+    def held(reading: Any, scope: Any) -> Any:
+        gate.wait(20)
+        return REPORTS["reserve"].make(reading, scope)
+
+    monkeypatch.setitem(report_pages.REPORTS, "faults", Named("faults", "Faults", "", held))
+    monkeypatch.setattr(report_pages, "PATIENCE_S", 0.0)
+    page, asks = f"/reports/faults{DAY}", {**BROWSER, "hx-request": "true"}
+    waits = [get(screen, page).text, screen.client.get(page, headers=asks).text]
+    gate.set()
+    monkeypatch.setattr(report_pages, "PATIENCE_S", 20.0)
+    done = get(screen, page).status_code
+    answer = screen.client.get(page, headers=asks)
+    assert [("<progress" in text, f'hx-get="{page}"' in text) for text in waits] == [(True, True)] * 2
+    assert (done, answer.status_code, answer.headers.get("hx-refresh")) == (200, 204, "true")
+
+
+@pytest.mark.parametrize(("read", "total", "part"), [(10, 40, 10), (40, 40, 0), (50, 40, 0), (10, 0, 0)])
+def test_a_bar_says_nothing_where_nobody_knows_how_far_it_is(read: int, total: int, part: int) -> None:
+    assert Run(REPORTS["wins"], AskedFor("2026-12-01"), 0, read, total).part == part
+
+
+async def test_what_is_to_be_read_is_the_ledger_at_first_and_the_range(ledger: Path) -> None:
+    """Its first look reads every entry, then the day's: here they are the same."""
+    entries = len(rows(ledger, "SELECT number FROM entry"))
+    runs = runs_on(ledger)
+    run = runs.find(REPORTS["reconciliation"], ASKED, 0)
+    assert (await runs.wait(run, 20), entries <= run.total <= 3 * entries) == (True, True)
 
 
 def test_a_file_that_is_not_ready_leads_to_the_page_that_waits(screen: Screen, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
 from jinja2 import Environment as Templates
 
 from controller.acts import KINDS, ActKind
+from controller.begun import sign_told
 from controller.checks import CHECKS
 from controller.gaming_day import gaming_day_of
 from controller.ledger.place import file_of, ledger_url
@@ -25,9 +26,8 @@ from controller.reports.reading import AskedFor
 from controller.reports.report import Cell, Kind, as_json, cell_text
 from controller.web.api import missing
 from controller.web.report_runs import ReportRuns, Run, TooManyReports
-from controller.web.sessions import Signed, fresh_act_id, page_values, sign_ins_of, signed_in
+from controller.web.sessions import Signed, asks_itself, fresh_act_id, page_values, sign_ins_of, signed_in
 from controller.web.source import Source
-from controller.wiring import SignPlan
 
 PATIENCE_S = 2.0
 """A report that is made within this is shown at once; another one shows how far it is."""
@@ -58,7 +58,7 @@ def report_routes(source: Source, templates: Templates) -> APIRouter:
     def runs(request: Request) -> ReportRuns:
         if "one" not in kept:
             path = file_of(ledger_url(source.wiring.ledger_url))
-            signs = tuple(_sign(sign) for sign in source.wiring.signs)
+            signs = tuple(sign_told(sign) for sign in source.wiring.signs)
             streams = request.app.state.streams
             kept["one"] = ReportRuns(path, source.snapshot().version, signs, lambda: bool(streams.stopping))
         return kept["one"]
@@ -82,7 +82,10 @@ def report_routes(source: Source, templates: Templates) -> APIRouter:
         if not dot and (asked.day, asked.since, asked.until) == (None, None, None):
             return HTMLResponse(_ask(templates, page_values(request, signed) | _choices(source, asked, named)))
         run = _find(runs(request), named, asked, source.snapshot().at)
-        if not await runs(request).wait(run, PATIENCE_S):
+        looks = asks_itself(request)
+        if await runs(request).wait(run, 0.0 if looks else PATIENCE_S) and looks:
+            return Response(status_code=204, headers={"hx-refresh": "true"})  # it is there: the page loads itself anew
+        if not run.done.is_set():
             if dot:
                 return RedirectResponse(f"/reports/{named.name}?{_query(asked)}", 303)
             values = page_values(request, signed) | {"named": named, "run": run, "query": _query(asked)}
@@ -189,9 +192,3 @@ def _as_file(run: Run, form: str) -> Response:
         return JSONResponse(as_json(report), headers=headers)
     made = as_csv(report, scope.zone) if form == "csv" else as_pdf(report, scope.zone, scope.end)
     return Response(made, media_type=_TYPES[form], headers=headers)
-
-
-def _sign(sign: SignPlan) -> tuple[str, str, str]:
-    """A sign's id, kind, and what it shows."""
-    shown = sign.table or ", ".join(sign.meters)
-    return sign.id, sign.kind.value, shown

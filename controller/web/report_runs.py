@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from controller.ledger.place import LedgerError
-from controller.ledger.ranges import Ranges, Stretches
+from controller.ledger.ranges import STRETCH, Ranges, Stretches
 from controller.reports.catalogue import Named
 from controller.reports.reading import NOT_OVER, AskedFor, Scope, scope_of
 from controller.reports.report import Report
@@ -38,12 +38,14 @@ class _Stopped(Exception):
 
 @dataclass(slots=True)
 class Run:
-    """One report on its way. ``read``: entries read so far; ``wrong``: what was asked cannot be made, and why."""
+    """One report on its way. ``read``: entries read so far, of about ``total`` (0: not known yet); ``wrong``: what was
+    asked cannot be made, and why."""
 
     named: Named
     asked: AskedFor
     at: int
     read: int = 0
+    total: int = 0
     wrong: str = ""
     trouble: str = ""
     report: Report | None = None
@@ -57,9 +59,19 @@ class Run:
         return self.report is not None and NOT_OVER not in dict(self.report.facts)
 
     @property
+    def part(self) -> int:
+        """How far it is, of ``total``; 0: nobody can say, as where a report reads some entries twice."""
+        return self.read if self.read < self.total else 0
+
+    @property
     def rows(self) -> int:
         """Rows of all its tables."""
         return 0 if self.report is None else sum(len(table.rows) for table in self.report.tables)
+
+
+def _unmeasured(known: Stretches, book: str, last: int) -> int:
+    """Entries of a book that the first look at it has still to read."""
+    return max(0, last - STRETCH * len(known.of_book.get(book, ())))
 
 
 class ReportRuns:
@@ -87,7 +99,8 @@ class ReportRuns:
     async def wait(self, run: Run, seconds: float) -> bool:
         """Wait for a run, but not longer; whether it is done. Raises what went wrong in making it."""
         try:
-            await asyncio.wait_for(run.done.wait(), seconds)
+            if not run.done.is_set():
+                await asyncio.wait_for(run.done.wait(), seconds)
         except TimeoutError:
             return False
         if run.task is not None:
@@ -121,11 +134,15 @@ class ReportRuns:
             run.trouble = str(wrong)
             return
         try:
+            run.total = sum(_unmeasured(self._known, book, ranges.last(book)[0]) for book in ranges.books())
             try:
                 scope = scope_of(ranges, run.asked)
             except ValueError as wrong:
                 run.wrong = str(wrong)
                 return
+            within = sum(max(0, ranges.last_before(book, scope.end) - ranges.first_since(book, scope.start) + 1)
+                         for book in ranges.books())
+            run.total = run.read + within
             run.scope = scope._replace(version=self._version, signs=self._signs, now=run.at)
             run.report = run.named.make(ranges, run.scope)
         except LedgerError as wrong:

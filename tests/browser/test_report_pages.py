@@ -1,14 +1,18 @@
 """Reports in a real Chromium: chosen by a form, read on a tablet, taken as a file; by keyboard and without errors."""
 
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from ledger_house import every_kind
 from people_house import SECRET, PeopleHouse, PeopleServed
 from playwright.sync_api import Page, expect
 
+from controller.reports.catalogue import REPORTS
+from controller.web import report_pages
 from controller.web.report_pages import report_routes
 from controller.web.templates import make_templates
 
@@ -96,7 +100,7 @@ def test_a_wrong_range_says_what_to_write(page: Page, pages: PeopleServed) -> No
     page.get_by_label("or from").fill("last week")
     page.get_by_label("to, included").fill("today")
     page.get_by_role("button", name="Show").click()
-    expect(page.locator("body")).to_contain_text("write it like 2026-11-01")
+    expect(page.locator("body")).to_contain_text("Write it like 2026-11-01")
 
 
 def test_what_can_be_pressed_is_large_enough_for_a_finger(page: Page, pages: PeopleServed) -> None:
@@ -106,3 +110,24 @@ def test_what_can_be_pressed_is_large_enough_for_a_finger(page: Page, pages: Peo
         box = pressed.bounding_box()
         assert box is not None
         assert box["height"] >= 44
+
+
+def test_a_report_that_takes_long_shows_a_bar_and_then_itself(
+    page: Page, pages: PeopleServed, told: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bar asks again by itself, and the report comes without a hand."""
+    gate, make = threading.Event(), REPORTS["reserve"].make
+
+    def held(reading: Any, scope: Any) -> Any:
+        gate.wait(30)
+        return make(reading, scope)
+
+    monkeypatch.setitem(report_pages.REPORTS, "reserve", REPORTS["reserve"]._replace(make=held))
+    monkeypatch.setattr(report_pages, "PATIENCE_S", 0.0)
+    open_list(page, pages)
+    with page.expect_response(lambda answer: "hx-request" in answer.request.headers and "/reports/" in answer.url):
+        page.goto(f"{pages.url}/reports/reserve?day={DAY}")
+        expect(page.get_by_role("progressbar")).to_be_visible()
+    gate.set()
+    expect(page.get_by_role("heading", name="Every equation holds")).to_be_visible()
+    assert told == []
