@@ -38,6 +38,10 @@ _FROM = Field("peer", "From", optional=True)
 _OWN_TIME = Field("own_time", "Entered later; when it was (UTC microseconds)", Is.NUMBER, optional=True)
 """The ledger took no entries when it happened (controller.web.access_log)."""
 _PRINT_OF = Field("print", "Fingerprint", Is.ID)
+_SLIP = (Field("table", "Table", Is.ID, optional=True), Field("game", "Game", Is.NUMBER, optional=True),
+         Field("seat", "Seat", Is.NUMBER, optional=True), Field("copy", "Copy", Is.NUMBER, optional=True),
+         Field("number", "Number of the slip", Is.NUMBER, optional=True))
+"""Which slip was printed at a printer, and of which game."""
 
 PEOPLE_KINDS: tuple[ActKind, ...] = (
     ActKind("person-proposed", "Propose a person", (_WHO, Field("name", "Name"), _ROLE, _DEPARTMENT), PROPOSERS),
@@ -71,8 +75,8 @@ PEOPLE_KINDS: tuple[ActKind, ...] = (
     ActKind("door-refused", "Refused at the door",
             (Field("what", "What"), _FROM, Field("count", "How often", Is.NUMBER), _REASON, _OWN_TIME), EVERYBODY),
     ActKind("exported", "Exported", (Field("what", "What"), _OWN_TIME), EVERYBODY),
-    ActKind("printed", "Printed", (Field("what", "What"), _OWN_TIME), EVERYBODY),
-    ActKind("print-failed", "Print failed", (Field("what", "What"), _REASON), EVERYBODY),
+    ActKind("printed", "Printed", (Field("what", "What"), *_SLIP, _OWN_TIME), EVERYBODY),
+    ActKind("print-failed", "Print failed", (Field("what", "What"), *_SLIP, _REASON), EVERYBODY),
 )
 
 MADE_INSIDE = frozenset({
@@ -329,6 +333,11 @@ def _note(_floor: Keeps, _act: Act, _at: int) -> Outcome:
     return Outcome()
 
 
+def _print_note(_floor: Keeps, act: Act, _at: int) -> Outcome:
+    """What came of a print belongs to the game of its slip; entries of before did not say which."""
+    return Outcome({}, (), act.fields.get("table"), act.fields.get("game"))
+
+
 PEOPLE_RULES: dict[str, Rule] = {
     "people-begun": _begin,
     "person-proposed": _propose,
@@ -348,6 +357,6 @@ PEOPLE_RULES: dict[str, Rule] = {
     "sign-in-refused": _note,
     "door-refused": _note,
     "exported": _note,
-    "printed": _note,
-    "print-failed": _note,
+    "printed": _print_note,
+    "print-failed": _print_note,
 }

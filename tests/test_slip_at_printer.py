@@ -8,17 +8,20 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from awards_house import AwardsHouse, awards_app
-from desk_house import ANNA, BEN, EVERYBODY
+from desk_house import ANNA, AT, BEN, EVERYBODY, Desk
 from fastapi.testclient import TestClient
 from people_house import BROWSER
 from printer_house import Paper, paper, unread_pipe
+from report_house import kept
 from test_award_pages import GAME, MATCH, ORIGIN, Screen, screens
 from test_slip_escpos import printed_text
 
 from controller.acts import KINDS
+from controller.evidence import Asked, make
 from controller.ledger.place import LedgerError
 from controller.ledger.verify import verify
 from controller.wiring import PrinterPlan
@@ -86,9 +89,33 @@ def test_the_ledger_keeps_the_copy_before_the_paper_and_what_came_of_it_after(
     (issued, printed) = entries(house, *PRINTS)
     assert (issued[0], issued[1]["fields"]["printer"], issued[1]["told"]) == (
         "slip-printed", "pit-1", {"copy": 1, "number": 1})
-    what = {"what": "slip 1, copy 1, at printer pit-1"}
+    what = {"what": "slip 1, copy 1, at printer pit-1", "table": "PG-01", "game": 1, "seat": 2, "number": 1, "copy": 1}
     assert printed == ("printed", {"by": list(ANNA), "fields": what, "told": {}})
     verify(house.path)
+
+
+def test_what_came_of_a_print_is_in_the_evidence_of_its_game(pit: tuple[AwardsHouse, Paper], tmp_path: Path) -> None:
+    house, _ = pit
+    with screens(house, tmp_path, "anna") as (anna,):
+        anna.send(GAME, "slip-printed")
+    archive = tmp_path / "game.zip"
+    make(house.path, archive, Asked("PG-01", 1), by="dora, a dispute", at=AT, program="meterctl 1")
+    with ZipFile(archive) as file:
+        found = [json.loads(line) for line in file.read("entries.jsonl").splitlines()]
+        record = file.read("record.txt").decode()
+    assert [(one["kind"], one["table"], one["game"]) for one in found if one["kind"] in PRINTS] == [
+        ("slip-printed", "PG-01", 1), ("printed", "PG-01", 1)]
+    assert "Printed, table PG-01, game 1" in record
+
+
+def test_what_came_of_a_print_is_made_again_by_a_replay_also_of_a_time_when_it_named_no_game(tmp_path: Path) -> None:
+    desk = Desk()
+    desk.lock(1, 2)
+    desk.act("printed", ANNA, table="", what="slip 1, copy 1, at printer pit-1")
+    desk.act("print-failed", ANNA, game=1, seat=2, number=1, copy=1, what="slip 1", reason="no paper")
+    assert [(entry.kind, entry.table, entry.game) for entry in desk.floor.entries[-2:]] == [
+        ("printed", None, None), ("print-failed", "PG-01", 1)]
+    assert verify(kept(tmp_path / "ledger.db", desk), replay=True)
 
 
 def test_the_second_strip_is_a_reprint_that_says_so_however_the_first_was_made(

@@ -7,7 +7,8 @@ daemon ended in between. The next print is a reprint that says so, whatever beca
 
 import asyncio
 import logging
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
 
 from fastapi import Request
 
@@ -78,7 +79,9 @@ class SlipPrints:
 
     async def _print(self, sign_ins: SignIns, signed: Signed, act: Act, acted: Acted, plan: PrinterPlan) -> Came:
         copy = int(acted.told["copy"])
-        what = f"slip {acted.told['number']}, copy {copy}, at printer {plan.id}"
+        slip_of_game = {name: act.fields[name] for name in ("table", "game", "seat")}
+        what = {"what": f"slip {acted.told['number']}, copy {copy}, at printer {plan.id}", **slip_of_game,
+                "number": acted.told["number"], "copy": copy}
         try:
             slip = await self._slip(sign_ins, act, acted)
             await self._source.printers.by_id[plan.id].take(escpos(slip, plan.columns))
@@ -87,12 +90,23 @@ class SlipPrints:
         except NotPrinted as wrong:
             failed = wrong
         else:
-            await _keep(sign_ins, signed, "printed", {"what": what})
+            await self._keep(signed, "printed", what)
             says = f" It says REPRINT {copy - 1}." if copy > 1 else ""
             return Came(True, f"Slip {slip.title} is printed at {plan.name}.{says} Look that the strip is whole.")
-        await _keep(sign_ins, signed, "print-failed", {"what": what, "reason": failed.why[:TEXT_MAX]})
+        await self._keep(signed, "print-failed", {**what, "reason": failed.why[:TEXT_MAX]})
         return Came(False, f"Not printed: slip {acted.told['number']} at {plan.name}: {failed.why}. "
                            f"Do now: {failed.remedy}. The next one will say REPRINT {copy}.")
+
+    async def _keep(self, signed: Signed, kind: str, fields: Mapping[str, Any]) -> None:
+        """What came of a print is an entry of its game; without it, nobody knows, and the log has it."""
+        act = Act(kind, fresh_act_id(), signed.person, None, None, fields, signed.token)
+        table = self._source.snapshot().plan.tables.get(str(fields["table"]))
+        try:
+            if table is None:
+                raise ActRefused(Why.NOT_NOW, f"there is no table {fields['table']} any more", "nothing to do")
+            await self._source.act(table.book, act)
+        except ActRefused as refused:
+            _log.warning("%s: %s, and the ledger did not keep it: %s", kind, fields["what"], refused)
 
     async def give(
         self, sign_ins: SignIns, signed: Signed, found: GameFile, place: Place, number: int, copy: int
@@ -122,14 +136,6 @@ class SlipPrints:
         digest = payee_of(found, seat, spot, number, acted.told["copy"])
         player = await asyncio.to_thread(sign_ins.vault.payee_of, digest)
         return slip_of(found, seat, spot, number, acted.told["copy"], player=player)
-
-
-async def _keep(sign_ins: SignIns, signed: Signed, kind: str, fields: dict[str, str]) -> None:
-    """What came of a print is an entry; without it, nobody knows, and the log has it."""
-    try:
-        await sign_ins.act(kind, fresh_act_id(), signed.person, fields, token=signed.token)
-    except ActRefused as refused:
-        _log.warning("%s: %s, and the ledger did not keep it: %s", kind, fields["what"], refused)
 
 
 def slip_prints_of(request: Request) -> SlipPrints:
