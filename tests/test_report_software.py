@@ -64,16 +64,31 @@ def test_who_signs_is_what_the_days_configuration_says(tmp_path: Path) -> None:
 
 
 def test_every_start_of_the_range_says_what_had_changed(path: Path) -> None:
-    starts = table(of(path, "software", NEXT), "What ran")
-    assert (column(starts, "Version"), column(starts, "Changed")) == (["1.0", "1.1"], ["", "version, program, signs"])
+    starts = table(of(path, "software", NEXT), "Starts")
+    assert (column(starts, "Version"), column(starts, "Changed")) == (["1.0", "1.1"], ["", "program, signs"])
 
 
 def test_a_start_with_the_same_software_has_changed_nothing(tmp_path: Path) -> None:
     desk = Desk()
     begin(desk.floor, OLD, LED, desk.at)
     begin(desk.floor, OLD, LED, desk.at)
-    starts = table(of(kept(tmp_path / "ledger.db", desk), "software"), "What ran")
+    starts = table(of(kept(tmp_path / "ledger.db", desk), "software"), "Starts")
     assert column(starts, "Changed") == ["first start told", "nothing"]
+
+
+def test_a_library_that_came_or_went_is_named_with_its_hash(tmp_path: Path) -> None:
+    desk = Desk()
+    begin(desk.floor, OLD, LED, desk.at)
+    begin(desk.floor, OLD._replace(libraries={"fpdf2 2.9": "ee" * 32}), LED, desk.at)
+    parts = table(of(kept(tmp_path / "ledger.db", desk), "software"), "What ran").rows
+    assert [row[1:] for row in parts if row[1] == "library"] == [
+        ("library", "fpdf2 2.9", "ee" * 32), ("library", "fpdf2 2.8 is no more", "")]
+
+
+def test_all_parts_of_the_first_start_stand_with_their_hashes(path: Path) -> None:
+    assert [row[1:] for row in table(of(path, "software"), "What ran").rows] == [
+        ("program", "meterd 1.0", "aa" * 32), ("ledger rules", "4", ""), ("interpreter", "Python 3.11.7", "bb" * 32),
+        ("system", "Linux", ""), ("configuration", "", plan_with().hash), ("signs", "led-1, alpha, PG-01", "")]
 
 
 def test_libraries_and_configurations_stand_with_their_hashes(path: Path) -> None:

@@ -3,6 +3,7 @@
 What ran is read from the entries that the controller makes at each start, never from the program that makes the report.
 """
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from controller.begun import ENTRY, Sign, Software, begun_from
@@ -12,6 +13,7 @@ from controller.reports.report import Column, Report, Rows, Table, number, when
 from controller.reports.reserve import people_of
 
 NOT_TOLD = "not told by the ledger"
+LIBRARY = "library"
 
 
 class Began(NamedTuple):
@@ -53,7 +55,7 @@ def software_report(reading: Reading, scope: Scope) -> Report:
     book = reading.plan_before(reading.books()[0], scope.end).books[0]
     starts += [_began(entry) for entry in reading.seldom_within(book, (ENTRY,), scope.start, scope.end)]
     last = starts[-1] if starts else None
-    tables = [_starts(starts, scope), _libraries(last), _configurations(reading, book, scope),
+    tables = [*_starts(starts, scope), _libraries(last), _configurations(reading, book, scope),
               _requirements(reading, scope, starts), _checks(reading, scope)]
     notes = (
         "The hash of the program is that of the lines which sha256sum prints of all its files; that of a library is of "
@@ -69,29 +71,44 @@ def _line(last: Began | None) -> str:
     return NOT_TOLD if last is None else f"meterd {last.software.version}, program {last.software.program}"
 
 
-def _starts(starts: list[Began], scope: Scope) -> Table:
-    rows = Rows("What ran: the start before the range, and every start in it", number("Entry"), when("Started"),
-                Column("Version"), Column("Ledger rules"), Column("Hash of the program"), Column("Python"),
-                Column("Hash of the interpreter"), Column("System"), Column("Configuration"), Column("Changed"))
-    before: Began | None = None
+def _starts(starts: list[Began], scope: Scope) -> list[Table]:
+    """Each start with what had changed, and its parts: of the first one all, of a later one those that had changed."""
+    rows = Rows("Starts: the one before the range, and every one in it", number("Entry"), when("Started"),
+                Column("Version"), Column("Changed"))
+    parts = Rows("What ran from each start on, where it had changed", number("Entry"), Column("Part"), Column("Which"),
+                 Column("Hash"))
+    before: dict[tuple[str, str], str] = {}
     for one in starts:
-        made = one.software
-        rows.add(one.entry.number, one.entry.at, made.version, str(made.rules), made.program, made.python,
-                 made.interpreter, made.system, one.config, _changed(before, one, scope))
-        before = one
-    return rows.table()
+        now = _parts(one)
+        changed = [part for part in dict.fromkeys(part for part, _ in now)
+                   if _of(now, part) != _of(before, part)]
+        words = ", ".join(changed) or "nothing"
+        if not before:
+            words = "" if one.entry.at < scope.start else "first start told"
+        rows.add(one.entry.number, one.entry.at, one.software.version, words)
+        for (part, which), digest in now.items():
+            if before.get((part, which)) != digest and (part != LIBRARY or before):
+                parts.add(one.entry.number, part, which, digest)
+        for part, which in before.keys() - now.keys():
+            if part == LIBRARY:
+                parts.add(one.entry.number, part, f"{which} is no more", "")
+        before = now
+    return [rows.table(), parts.table()]
 
 
-def _changed(before: Began | None, now: Began, scope: Scope) -> str:
-    """What is another than at the start before."""
-    if before is None:
-        return "" if now.entry.at < scope.start else "first start told"
-    old, new = before.software, now.software
-    parts = (("version", old.version != new.version), ("program", old.program != new.program),
-             ("interpreter", (old.python, old.interpreter) != (new.python, new.interpreter)),
-             ("libraries", old.libraries != new.libraries), ("system", old.system != new.system),
-             ("configuration", before.config != now.config), ("signs", before.signs != now.signs))
-    return ", ".join(name for name, changed in parts if changed) or "nothing"
+def _parts(one: Began) -> dict[tuple[str, str], str]:
+    """The hash of each part of what ran, by the part and its name; empty where a part is a name alone."""
+    made = one.software
+    return {
+        ("program", f"meterd {made.version}"): made.program, ("ledger rules", str(made.rules)): "",
+        ("interpreter", f"Python {made.python}"): made.interpreter, ("system", made.system): "",
+        ("configuration", ""): one.config,
+        ("signs", "; ".join(f"{sign}, {kind}, {shows}" for sign, kind, shows in one.signs)): "",
+        **{(LIBRARY, name): digest for name, digest in made.libraries.items()}}
+
+
+def _of(parts: Mapping[tuple[str, str], str], part: str) -> dict[str, str]:
+    return {which: digest for (name, which), digest in parts.items() if name == part}
 
 
 def _libraries(last: Began | None) -> Table:
