@@ -3,12 +3,12 @@
 import sys
 import time
 
-from tests.bench import classify, idle, latency, ledger, mqtt, odds, odds_aside, start
+from tests.bench import classify, idle, latency, ledger, mqtt, odds, odds_aside, pages, start
 from tests.bench.measure import machine, steal
 
 PARTS = {"ledger": ledger.measure, "mqtt": mqtt.measure, "latency": latency.measure, "idle": idle.measure,
          "start": start.measure, "classify": classify.measure, "odds": odds.measure,
-         "odds-aside": odds_aside.measure}
+         "odds-aside": odds_aside.measure, "pages": pages.measure}
 
 
 def main() -> None:

@@ -5,6 +5,8 @@ import os
 import select
 import socket
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from pathlib import Path
 
 from controller.demo import free_port
@@ -34,8 +36,14 @@ def _locks(hub: str, number: int) -> Lock:
     return Lock(hub, "lat", number, number, tuple([Wager(seat, "progressive", 500) for seat in (1, 2, 4, 6)]))
 
 
-def serial(seconds: int = SECONDS) -> list[float]:
-    """Seconds that each lock-out of so many seconds' play took, over four serial lines."""
+def serial(
+    seconds: int = SECONDS, beside: Callable[[int], AbstractContextManager[object]] = nullcontext
+) -> list[float]:
+    """Seconds that each lock-out of so many seconds' play took, over four serial lines.
+
+    ``beside``: what goes on meanwhile, given the port of the pages.
+    """
+    port_of_pages = free_port()
     ptys = [os.openpty() for _ in range(UNITS)]
     for master, _ in ptys:
         os.set_blocking(master, False)
@@ -44,10 +52,11 @@ def serial(seconds: int = SECONDS) -> list[float]:
         port = os.ttyname(ptys[number - 1][1])
         return f'\n[[line]]\nid = "l{number}"\ndevice = "hub-{number:03d}"\nport = "{port}"\n'
 
-    with floor(UNITS, f"[web]\nport = {free_port()}\n\n", line) as folder, ended(start(folder)):
+    with floor(UNITS, f"[web]\nport = {port_of_pages}\n\n", line) as folder, ended(start(folder)), ExitStack() as stack:
         readers = [FrameReader() for _ in ptys]
         masters = {master: place for place, (master, _) in enumerate(ptys)}
         _greet(list(masters), folder)
+        stack.enter_context(beside(port_of_pages))
         sent: dict[tuple[int, int], float] = {}
         took: list[float] = []
         due, count = time.perf_counter() + 0.5, 0

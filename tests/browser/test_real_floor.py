@@ -5,7 +5,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -17,8 +19,10 @@ from controller.floor import Floor
 from controller.ledger.verify import verify
 from controller.ledger.writer import Batch, create
 from controller.people_on_box import Newcomer, begin
+from controller.reports import catalogue
 from tests.books_house import message_of
 from tests.ledger_house import entered, hit, lock, rows, said
+from tests.test_words_doc import found_in
 
 ROOT = Path(__file__).parents[2]
 TOP = "7-card-straight-flush"
@@ -115,14 +119,18 @@ def test_the_page_pressed_again_pays_nothing_again(chromium: Browser, house: Flo
 
 
 PAGES = ("/", "/awards", "/awards/PG-01/1", "/tables/PG-01", "/meters", "/meters/pg-link", "/alarms", "/day",
-         "/reports", "/people", "/configuration", "/secret", "/paytables", "/paytables/progressive-4", "/sign/PG-01")
+         "/reports", "/people", "/configuration", "/secret", "/paytables", "/paytables/progressive-4", "/sign/PG-01",
+         "/meters/pg-link/curve", "/nowhere", "/sign-in")
+TODAY = (datetime.now(ZoneInfo("America/New_York")) - timedelta(hours=6)).date()
+"""The demo's gaming day."""
+REPORTS = tuple(f"/reports/{name}?day={TODAY}" for name in catalogue.REPORTS)
 
 
 def test_no_page_keeps_people_out(chromium: Browser, house: Floorhouse) -> None:
     """WCAG AA by axe-core: nothing serious or critical on any page."""
     mona = signed_in(chromium, house, "mona")
     found = {}
-    for path in PAGES:
+    for path in (*PAGES, *REPORTS):
         mona.goto(house.at(path))
         wrong = [one for one in Axe().run(mona).response["violations"] if one["impact"] in ("serious", "critical")]
         if wrong:
@@ -138,6 +146,20 @@ def test_no_page_tells_an_alarm_twice(chromium: Browser, house: Floorhouse) -> N
         if mona.locator("section.alarm-banner").count() > 1:
             twice.append(path)
     assert twice == []
+
+
+def test_no_page_and_no_report_speaks_in_our_words(chromium: Browser, house: Floorhouse) -> None:
+    """docs/WORDS.md, on the pages as people read them."""
+    mona = signed_in(chromium, house, "mona")
+    found = {}
+    for path in (*PAGES, *REPORTS):
+        mona.goto(house.at(path))
+        if path in REPORTS:
+            expect(mona.get_by_role("link", name="CSV").first).to_be_visible()
+        ours = found_in(mona.locator("body").inner_text())
+        if ours:
+            found[path] = ours
+    assert found == {}
 
 
 def test_a_configuration_is_proposed_from_the_box_and_activated_by_another_department(
