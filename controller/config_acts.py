@@ -16,7 +16,7 @@ from controller.config_change import changed_keys, effective, links_of, waiting_
 from controller.config_reader import ConfigError
 from controller.floor import Floor
 from controller.gaming_day import wall_clock
-from controller.journal import TABLE_RULES
+from controller.journal import ENVY_RULES, TABLE_RULES
 from controller.money import MICROCENTS_PER_CENT, format_cents
 from controller.outcome import Outcome
 from controller.plan import FloorPlan
@@ -56,6 +56,7 @@ def refuse_plan(floor: Floor, new: FloorPlan) -> None:
         if name in floor.known_meters and name not in old.meters:
             raise ActRefused(Why.NOT_NOW, f"a meter {name} was on this floor before", "give the new one another id")
     _refuse_mid_reset(floor, new)
+    _refuse_seed_over_limit(floor, new)
     _refuse_other_books(old, new)
     links, before = links_of(new), links_of(old)
     for name, table in floor.tables.items():
@@ -78,6 +79,16 @@ def _refuse_mid_reset(floor: Floor, new: FloorPlan) -> None:
             if found is not None and (meter in waiting or not same):
                 raise ActRefused(Why.NOT_NOW, f"game {found.game} of table {found.plan.id} has won meter {meter}",
                                  "let the dealer end the game first")
+
+
+def _refuse_seed_over_limit(floor: Floor, new: FloorPlan) -> None:
+    """A reset puts the waiting seed in while the old limit still counts, until its game is over: the seed is below."""
+    for name in sorted(_waiting(floor, new)) if floor.rules >= ENVY_RULES else ():
+        seed, limit = new.meters[name].seed_cents, floor.plan.meters[name].limit_cents
+        if limit is not None and seed >= limit:
+            raise ActRefused(Why.NOT_NOW, f"meter {name}: the new seed, {format_cents(seed)}, is not below the limit "
+                             f"in force, {format_cents(limit)}, under which the reset would put it in",
+                             'raise the limit first, at once (change = "now")')
 
 
 def _refuse_other_books(old: FloorPlan, new: FloorPlan) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from controller.floor_state import ACCOUNTS, Meter
 from controller.meter import BrokenInvariant
 
-RULES_VERSION = 5
+RULES_VERSION = 6
 """The version of the engine's rules; each entry names it and is replayed by it for ever (docs/LEDGER.md)."""
 CHECKED_RULES = 2
 """From this version on chips that differ are doubt about a whole game until people have found why; the person who may
@@ -25,6 +25,8 @@ TABLE_RULES = 5
 """From this version on a closed table still counts what its unit kept of before; a table is opened only when all its
 meters are; a reset puts in the seed that waits for it, and no limit comes into force under the amount; a limit is a
 reason to lower a meter only where one stands above it, and no meter is retired while its tables owe something."""
+ENVY_RULES = 6
+"""From this version on no seed waits for a reset that is not below the limit in force."""
 
 
 class Posting(NamedTuple):

@@ -196,6 +196,44 @@ def test_the_working_of_an_award_shows_the_seed_that_was_paid_in() -> None:
     assert (working.seed_cents, working.after) == (2_000_000, 20_000 * DOLLAR)
 
 
+# ---------------------------------------------------------------------- no seed over the limit it is put in under
+
+
+def under_a_limit() -> Desk:
+    """pg-link has a limit above its seed."""
+    desk = Desk(plan_where(limit("$11,000.00")))
+    desk.plan = desk.floor.plan
+    return desk
+
+
+@pytest.mark.parametrize("text", ["$11,000.00", "$20,000.00"])
+def test_a_seed_that_would_be_put_in_at_or_above_the_limit_in_force_is_refused(text: str) -> None:
+    """Until the game is over every wager of the link would go to the overflow, and the signs would say so."""
+    desk = under_a_limit()
+    document = changed(desk, both(seed(text), limit("$30,000.00")))
+    assert desk.refused("config-proposed", EVE, document=document, reason="as approved") is Why.NOT_NOW
+
+
+def test_such_a_seed_waits_once_the_limit_has_been_raised_at_once_and_the_wagers_go_on_the_display() -> None:
+    desk = under_a_limit()
+    activated(desk, limit("$30,000.00", change="now"))
+    desk.plan = desk.floor.plan
+    assert activated(desk, both(seed("$20,000.00"), link(change="next-reset")))["waits"] == ["pg-link"]
+    desk.lock(1, 3)
+    desk.hit(1, 3, TOP)
+    desk.lock(1, 1, 2, table="PG-02")
+    assert (desk.accounts()["display"], desk.accounts()["overflow"]) == (20_000 * DOLLAR + 2 * RATE, 0)
+
+
+def test_one_that_was_proposed_under_older_rules_is_refused_when_it_would_be_activated() -> None:
+    desk = under_a_limit()
+    desk.floor.rules = TABLE_RULES
+    document = changed(desk, both(seed("$20,000.00"), limit("$30,000.00")))
+    name = desk.act("config-proposed", EVE, document=document, reason="as approved").told["hash"]
+    desk.floor.rules = RULES_VERSION
+    assert desk.refused("config-activated", DORA, hash=name, **APPROVED) is Why.NOT_NOW
+
+
 # ---------------------------------------------------------------------- no limit under the amount
 
 

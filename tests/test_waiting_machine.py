@@ -88,6 +88,7 @@ class Night:
         limit = None if keys["limit"] == "none" else money(keys["limit"])
         same = limit == self.stands.limit
         good = (same or limit is None or limit > self.now.display) and not (self.open and self.has_reset())
+        good = good and (self.stands.limit is None or money(seed) < self.stands.limit)  # put in under that
         document: Any = deepcopy(json.loads(json.dumps(dict(self.desk.floor.plan.document))))
         document["meter"][0].update(keys)
         document["paytable"]["progressive-4"]["meter"]["main"]["seed"] = seed
