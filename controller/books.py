@@ -154,9 +154,7 @@ class Books:
         A refusal is an entry, too; ``also`` may refuse for what no book knows. When the commit fails nothing has
         happened, and the same form may be sent again.
         """
-        why = self.why_closed(book)
-        if why or self._closing:
-            raise ActRefused(Why.NOT_NOW, why or self._why_closing(), "nothing was done: send it again in a moment")
+        self._need_open(book)
         try:
             desk.check(self.floors[book], asked)  # before anything is looked up for somebody who may not
         except ActRefused as no:
@@ -165,6 +163,7 @@ class Books:
         await self._know_its_game(book, asked)
         day_end = await self._know_its_day(book, asked)
         owing = await self._know_what_is_owed(book) if asked.kind == "handed-over" else []
+        self._need_open(book)  # it may have been shut while this act waited; from here on nothing waits
         floor = self.floors[book]
         for other in self.floors.values():  # one form is one act, whatever book it is sent to
             if asked.id in other.acts:
@@ -188,6 +187,12 @@ class Books:
             self._break(f"{asked.kind}: {broken or type(broken).__name__}")
             raise ActRefused(Why.NOT_NOW, "the books do not add up and are stopped", "call the technician") from broken
         return acted if await self._durable() else self._after_all(asked)
+
+    def _need_open(self, book: str) -> None:
+        """Raise ActRefused while a book takes nothing, or the daemon ends."""
+        why = self.why_closed(book)
+        if why or self._closing:
+            raise ActRefused(Why.NOT_NOW, why or self._why_closing(), "nothing was done: send it again in a moment")
 
     def _why_closing(self) -> str:
         if any(floor.plan.hash != self.plan.hash for floor in self.floors.values()):

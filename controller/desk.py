@@ -32,6 +32,9 @@ from controller.people_acts import PEOPLE_RULES
 DESK = "@desk"
 """The device of people's entries: an act's id is its boot, so that the ledger's unique key holds it (design 8)."""
 
+ON_THE_BOX = frozenset(("people-begun", "person-proposed", "person-enabled", "secret-changed", "secret-set-on-box"))
+"""What people also sign on the box, where no daemon runs: who is to clear a stopped book must be able to sign."""
+
 Rule = Callable[[Floor, Act, int], Outcome]
 
 RULES: dict[str, Rule] = {
@@ -83,6 +86,12 @@ def check(floor: Floor, asked: Act) -> None:
 
 def act(floor: Floor, asked: Act, at: int) -> Acted:
     """Do an act, or raise ActRefused and change nothing. Raises BrokenInvariant when the books do not add up."""
+    if floor.stopped and asked.kind not in ON_THE_BOX and asked.id not in floor.acts:
+        raise ActRefused(Why.NOT_NOW, f"book {floor.book} is stopped", "call the technician: two people clear it")
+    return _done(floor, asked, at)
+
+
+def _done(floor: Floor, asked: Act, at: int) -> Acted:
     before = floor.acts.get(asked.id)
     content = f"{asked.kind} {asked.content()}"
     if before is not None:
@@ -129,11 +138,11 @@ def remember(floor: Floor, act_id: str, kind: str, body: Mapping[str, Any], entr
 
 
 def again(floor: Floor, kind: str, act_id: str, body: Mapping[str, Any], at: int) -> None:
-    """Do an entry's act again, to compare (``verify --replay``)."""
+    """Do an entry's act again, to compare (``verify --replay``); whether the book was stopped is not asked again."""
     if kind == "act-refused":
         floor.enter("act-refused", at, table=_table_in(floor, body), body=canonical(body))
     else:
-        act(floor, act_from(kind, act_id, body), at)
+        _done(floor, act_from(kind, act_id, body), at)
 
 
 def _table_in(floor: Floor, body: Mapping[str, Any]) -> str | None:
