@@ -26,6 +26,7 @@ from controller.ledger.place import BrokenLedger, LedgerError
 from controller.ledger.ranges import Stretches
 from controller.ledger.reader import Reader, tell, tell_act
 from controller.ledger.writer import Batch, Writer
+from controller.manual_slips import refuse_in_another_book
 from controller.meter import BrokenInvariant
 from controller.metrics import Stats
 from controller.plan import FloorPlan
@@ -176,6 +177,7 @@ class Books:
         self._acts_done += 1
         try:
             refuse_elsewhere(self.floors, floor, asked, self._clock())
+            refuse_in_another_book(self.floors, floor, asked)
             if asked.id not in floor.acts:
                 also()
             acted = desk.act(floor, asked, self._clock())

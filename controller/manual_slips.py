@@ -78,6 +78,21 @@ def slip_of_number(floor: Floor, written: str) -> tuple[str, dict[str, Any]] | N
     return next(((key, row) for key, row in rows.items() if key.casefold() == written.casefold()), None)
 
 
+def refuse_in_another_book(floors: Mapping[str, Floor], floor: Floor, act: Act) -> None:
+    """Raise ActRefused for a slip that another book of the floor has: one slip is one payment, whatever table it names.
+
+    Asked when people act, where the other books are at hand; what the ledger has already is not asked again.
+    """
+    if act.kind != BY_HAND or act.id in floor.acts:
+        return
+    for other in floors.values():
+        before = None if other is floor else slip_of_number(other, act.fields["written"])
+        if before is not None:
+            table = before[1]["table"]
+            raise ActRefused(Why.ALREADY_DONE, f"the slip {before[0]} has been entered in book {other.book}, table "
+                             f"{table}", "look at the slip register")
+
+
 def _outcomes(table: TablePlan) -> tuple[str, ...]:
     """What the wagers of a table can win: its hands, and envy where one of them earns it."""
     prizes = [prize for spot in table.spots for prize in spot.paytable.prizes]
