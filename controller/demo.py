@@ -43,6 +43,8 @@ STAFF = (
 PACE_S = 0.7
 HIT_RATE = 0.04
 END_S = 4.0
+STOPPED = 130
+"""Ctrl-C before anything ran."""
 READY_S = 30.0
 
 _METER = """
@@ -183,7 +185,7 @@ async def _run(
         task.cancel()
     code = await died
     if not by_itself:
-        return code
+        return 0 if code == -signal.SIGTERM else abs(code)  # it may have been told before it was ready
     if units.done() and not units.cancelled() and units.exception() is not None:
         print(f"The simulated tables ended: {units.exception()}", file=sys.stderr)
     print((folder / "meterd.log").read_text(errors="replace"), file=sys.stderr)
@@ -253,8 +255,15 @@ def play(folder: Path, pages: int) -> int:
     except OSError as wrong:
         print(f"{wrong.filename or folder}: {wrong.strerror or wrong}; name another folder", file=sys.stderr)
         return 2
+    # Outside of the loop, Ctrl-C and SIGTERM end it alike, also where a shell has made it deaf to Ctrl-C, and nothing
+    # that was begun is left behind.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     with contextlib.closing(kept):
-        return _play(kept, folder, pages)
+        try:
+            return _play(kept, folder, pages)
+        except KeyboardInterrupt:
+            return STOPPED
 
 
 def _play(kept: TrainingFolder, folder: Path, pages: int) -> int:
@@ -269,9 +278,7 @@ def _play(kept: TrainingFolder, folder: Path, pages: int) -> int:
         print(wrong, file=sys.stderr)
         return 3
     greeting = "A new ledger was made." if made else "Going on from the ledger of last time."
-    # Outside of the loop, Ctrl-C and SIGTERM end it alike, and nothing that was begun is left behind.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with contextlib.suppress(KeyboardInterrupt), contextlib.ExitStack() as begun:
+    with contextlib.ExitStack() as begun:
         begun.callback(_end, start_broker(folder, broker))
 
         def daemon() -> "subprocess.Popen[bytes]":
@@ -282,7 +289,6 @@ def _play(kept: TrainingFolder, folder: Path, pages: int) -> int:
             return made
 
         return asyncio.run(_run(folder.absolute(), daemon, broker, pages, greeting))
-    return 0
 
 
 if __name__ == "__main__":

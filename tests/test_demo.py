@@ -14,6 +14,9 @@ from pathlib import Path
 import pytest
 from floor_files import ROOT
 
+HEARS = ("env", "--default-signal=INT")
+"""A terminal's program hears Ctrl-C; one begun by a test in the background of a shell would not."""
+
 
 class Demo:
     """One run of the demo in a folder, in a process group of its own, as a terminal gives it."""
@@ -22,7 +25,7 @@ class Demo:
         self.folder, self._out = folder, folder / "out.txt"
         with self._out.open("wb") as out:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "controller.demo"], cwd=folder, stdout=out, stderr=subprocess.STDOUT,
+                [*HEARS, sys.executable, "-m", "controller.demo"], cwd=folder, stdout=out, stderr=subprocess.STDOUT,
                 start_new_session=True, env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"})
 
     @property
@@ -41,7 +44,11 @@ class Demo:
         """Ctrl-C, to the whole group as a terminal sends it or to the program alone; exit code and seconds."""
         began = time.monotonic()
         (os.killpg if group else os.kill)(self.process.pid, signal.SIGINT)
-        self.process.wait(20)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            raise
         return self.process.returncode, time.monotonic() - began
 
     def left(self) -> list[str]:
