@@ -47,8 +47,8 @@ def test_a_day_is_closed_with_every_balance_as_it_was_at_its_end_whenever_it_is_
     assert told["balances"] == stood == summed(desk.path, NIGHT_END) != {
         name: desk.accounts(name) for name in desk.floor.meters}
     sheet = table(made(desk.path, "meter-sheet", "2026-12-01")[0], "Meters at the end")
-    for account, head in (("display", "Displayed, with fraction"), ("reserve", "Next-jackpot money"), ("overflow", "Above the limit"),
-                          ("pending", "Pending awards")):
+    for account, head in (("display", "Displayed, with fraction"), ("reserve", "Next-jackpot money"),
+                          ("overflow", "Above the limit"), ("pending", "Pending awards")):
         assert column(sheet, head) == [told["balances"][name][account] for name in column(sheet, "Meter")]
     assert told["end"] == NIGHT_END
     assert verify(desk.path, replay=True)
