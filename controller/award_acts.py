@@ -111,6 +111,14 @@ def no_finder(found: Round, act: Act) -> None:
                              "ask another person")
 
 
+def _not_paid_its_envy(found: Round, place: tuple[int, str], act: Act) -> None:
+    """Raise ActRefused where who verifies has paid envy of the hand: since rules version 6 it is known who did."""
+    for person in act.people():
+        if any(line[:2] == place and found.lines.get(line) == award.PAID and person.id in people
+               for line, people in found.payers.items()):
+            raise ActRefused(Why.SAME_PERSON, f"{person.id} has paid envy of this hand", "ask another person")
+
+
 def needs_release(floor: Floor, found: Round, place: tuple[int, str]) -> str:
     """Why an award needs the third release, or empty."""
     due = award.due_cents(found, place)
@@ -200,6 +208,7 @@ def verify(floor: Floor, act: Act, at: int) -> Outcome:
     case, rules = case_of(floor, found, place), floor.plan.awards
     can(floor, case, "verify")
     independent(found, case, act)
+    _not_paid_its_envy(found, place, act)
     _refuse_dead_end(floor, found, place, act)
     told = _about(found, place) | _cards(rules, found, place, act)
     _refuse_other_amount(act, told["due"])

@@ -22,7 +22,7 @@ from controller.award_acts import (
 )
 from controller.floor import Floor
 from controller.floor_state import Round
-from controller.journal import CHECKED_RULES, Posting, post
+from controller.journal import CHECKED_RULES, ENVY_RULES, Posting, post
 from controller.outcome import Outcome
 from controller.refusal import WORDS, Refusal
 from firmware_bridge.messages import Hit, Wager
@@ -240,7 +240,7 @@ def close_count(floor: Floor, act: Act, at: int) -> Outcome:
     if seat in found.doubted and not (floor.rules >= CHECKED_RULES and found.unexplained):
         raise ActRefused(Why.ALREADY_DONE, f"the difference of game {found.game} is closed", "nothing to do")
     if floor.rules >= CHECKED_RULES:
-        _find(found, act)
+        _find(floor, found, act)
     if seat not in found.doubted:
         found.doubted.append(seat)
     floor.touch_round(found)
@@ -248,7 +248,7 @@ def close_count(floor: Floor, act: Act, at: int) -> Outcome:
     return Outcome(told, (), found.plan.id, found.game)
 
 
-def _find(found: Round, act: Act) -> None:
+def _find(floor: Floor, found: Round, act: Act) -> None:
     """Who writes the finding has verified, released and paid nothing of the game; and it is of this difference."""
     for place, case in found.cases.items():
         for taken in award.signed_steps(case):
@@ -256,8 +256,22 @@ def _find(found: Round, act: Act) -> None:
             if signed:
                 raise ActRefused(Why.TOUCHED_IT, f"{min(signed)} has taken a step of the award of seat {place[0]} "
                                  f"({taken['step']})", "ask another person")
+    if floor.rules >= ENVY_RULES:
+        _not_a_payer(found, act)
     found.explained = (found.chips or 0) - len(found.wagers)
     found.finders = list(dict.fromkeys([*found.finders, *_signers(act)]))
+
+
+def _not_a_payer(found: Round, act: Act) -> None:
+    """Nor has who writes it handed over envy of the game, or an award of it that was found paid in error."""
+    for (seat, _, to), people in found.payers.items():
+        if not set(people).isdisjoint(_signers(act)):
+            raise ActRefused(Why.TOUCHED_IT, f"one of the two has paid seat {to} the envy for the hand of seat {seat}",
+                             "ask another person")
+    for gone in found.past:
+        if any(taken["step"] == "pay" and not set(taken["by"]).isdisjoint(_signers(act)) for taken in gone["steps"]):
+            raise ActRefused(Why.TOUCHED_IT, f"one of the two has paid the award of seat {gone['seat']}",
+                             "ask another person")
 
 
 RULES = {

@@ -2,6 +2,7 @@
 
 It is the house's money, never a meter's. Who entered or corrected the hand, or the wager of the seat that is paid, does
 not pay it; a large amount, or one for a seat in doubt, is paid by two people, the second of a role that releases.
+Who has paid it does not verify the hand when its award becomes another amount, and writes no finding of the game.
 """
 
 from controller import award, manual_slips, rounds
@@ -9,7 +10,7 @@ from controller.acts import FLOOR, Act, ActRefused, Why, named, need_third
 from controller.award_acts import DONE, game_of, independent, needs_release, no_finder, place_of
 from controller.floor import Floor
 from controller.floor_state import Round
-from controller.journal import CHECKED_RULES
+from controller.journal import CHECKED_RULES, ENVY_RULES
 from controller.outcome import Outcome
 
 Line = tuple[int, str, int]
@@ -58,6 +59,9 @@ def pay_envy(floor: Floor, act: Act, _at: int) -> Outcome:
     by_hand = manual_slips.close_by(floor, act, found, paid)
     manual_slips.note_closed(floor, by_hand, paid)
     found.lines[line] = "paid"
+    if floor.rules >= ENVY_RULES:
+        signers = [person.id for person in act.people()]
+        found.payers[line] = list(dict.fromkeys([*found.payers.get(line, ()), *signers]))
     floor.touch_round(found)
     return Outcome({"cents": cents, "how": act.fields["how"]} | by_hand, (), found.plan.id, found.game)
 

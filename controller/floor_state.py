@@ -163,6 +163,8 @@ class Round:
     """Meters whose waiting keys its 100% awards have acted by: they are in force once it is over."""
     unclaimed: int = 0
     """Its part in the envy of its table that nobody claimed."""
+    payers: dict[tuple[int, str, int], list[str]] = field(default_factory=dict)
+    """Who signed that envy was paid, by the line it was paid for, also where the hand stands no more."""
 
     @property
     def key(self) -> str:
@@ -337,7 +339,7 @@ def round_row(found: Round) -> dict[str, Any]:
 
 
 def _seldom(found: Round) -> dict[str, Any]:
-    """What only rounds have whose count or wagers people have dealt with, since rules version 2."""
+    """What only rounds have whose count, wagers or envy people have dealt with, since rules version 2."""
     made: dict[str, Any] = {}
     if found.explained is not None:
         made["explained"] = found.explained
@@ -349,6 +351,8 @@ def _seldom(found: Round) -> dict[str, Any]:
         made["freed"] = found.freed
     if found.unclaimed:
         made["unclaimed"] = found.unclaimed
+    if found.payers:
+        made["payers"] = [[*line, people] for line, people in found.payers.items()]
     return made
 
 
@@ -383,6 +387,7 @@ def round_from(made: dict[str, Any], plan: TablePlan) -> Round:
         {(seat, spot): people for seat, spot, people in since.get("wagered", ())},
         list(since.get("freed", ())),
         since.get("unclaimed", 0),
+        {(seat, spot, to): people for seat, spot, to, people in since.get("payers", ())},
     )
 
 

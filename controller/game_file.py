@@ -69,6 +69,10 @@ class EnvyDue(NamedTuple):
     barred: tuple[str, ...] = ()
     """Who entered or corrected the wager of the seat that is due it: they do not pay it."""
 
+    def paid_by(self, person: str) -> bool:
+        """Whether a person has signed that it was paid."""
+        return self.state == award.PAID and self.act is not None and person in [one.id for one in self.act.people]
+
 
 class Told(NamedTuple):
     """One line of a game's history. ``people`` empty: the table itself; ``words``: what was said, label and text.
@@ -123,6 +127,8 @@ class AwardFile:
         signed = [act for act in self.life.acts if act.kind in others and person in [one.id for one in act.people]]
         if signed:
             return f"{person} has signed another step: {KINDS[signed[0].kind].title}"
+        if kind == "award-verified" and any(due.paid_by(person) for due in self.envy):
+            return f"{person} has paid envy of this hand"
         before = _OTHER_ROLE.get(kind, "")
         roles = {one.role for act in self._latest(before) for one in act.people}
         return f"a {role.value.replace('-', ' ')} has {_ROLE_DID[before]} it" if role in roles and role else ""

@@ -26,7 +26,8 @@ TABLE_RULES = 5
 meters are; a reset puts in the seed that waits for it, and no limit comes into force under the amount; a limit is a
 reason to lower a meter only where one stands above it, and no meter is retired while its tables owe something."""
 ENVY_RULES = 6
-"""From this version on no seed waits for a reset that is not below the limit in force."""
+"""From this version on it is kept who paid envy: they do not verify its hand, nor write a finding of the game; nor does
+who paid an award that was in error. And no seed waits for a reset that is not below the limit in force."""
 
 
 class Posting(NamedTuple):

@@ -19,8 +19,8 @@ Written down before the engine was read (design sections 3, 4 and 7, and the tex
    with an open game is not closed.
 10. Chips that differ from the wagers are doubt about every seat until they agree or people have found why; a finding
    is of one difference. An award in doubt needs the third release, and nothing of it comes from the tray, nor envy for
-   such a seat, or for one whose wager was corrected. Who wrote a finding takes no step of the game's awards, and the
-   reverse.
+   such a seat, or for one whose wager was corrected. Who wrote a finding takes no step of the game's awards, nor pays
+   its envy, and the reverse; who paid envy does not verify its hand anew.
 11. Releasing is done by another role than verifying, paying a released award by another than releasing.
 12. Envy is not paid by who corrected the wager of the seat that gets it; from ``release_from`` on, or for a seat in
    doubt, a second person of a role that releases, and of another role than the first, signs.
@@ -236,7 +236,7 @@ class PeopleOracle(Oracle):
     def _verify(self, _found: Round, told: Told, place: SpotOfSeat, people: Signers, _said: Any) -> None:
         award = self._award(told, place, "pending")
         self._signed(people, ROLES["floor"])
-        self._untouched(told, award, people)
+        self._untouched(told, Award("", award.touched | told.paid_envy(place)), people)
         award.state = "verified"
         self._did(award, "verify", people)
 
@@ -327,11 +327,11 @@ class PeopleOracle(Oracle):
         else:
             self._signed(people, ROLES["floor"], *[ROLES["floor"] | ROLES["release"] for _ in people[1:]])
         self._untouched(told, told.awards.get(place) or Award("", told.alone[place]), people, "verify")
-        if {name for name, _ in people} & told.hands.get((line[1], place[1]), set()):
-            raise NotDone
-        if told.lines.get(line) == "paid":
+        names = {name for name, _ in people}
+        if names & told.hands.get((line[1], place[1]), set()) or told.lines.get(line) == "paid":
             raise NotDone
         told.lines[line] = "paid"
+        told.payers.setdefault(line, set()).update(names)
 
     def _leave_envy(self, found: Round, told: Told, place: SpotOfSeat, people: Signers, said: Any) -> None:
         line = self._line(found, told, place, said)
@@ -395,6 +395,7 @@ class PeopleOracle(Oracle):
             raise NotDone
         if wrong is not None:
             told.hands.setdefault(place, set()).update(wrong.touched)
+            told.paid_wrongly |= wrong.did["pay"]
             told.lines = {line: state for line, state in told.lines.items() if line[0] != place}
         self._restand(found, told, None, (place, said["outcome"], envy_only), False, who)
 
@@ -490,7 +491,8 @@ class PeopleOracle(Oracle):
         over = 0 if told.chips is None else told.chips - len(found.wagers)
         if not over or (place[0] in told.doubted and over == told.explained):
             raise NotDone
-        if who & set().union(*(name for award in told.awards.values() for name in award.did.values())):
+        signed = [name for award in told.awards.values() for name in award.did.values()]
+        if who & set().union(*signed, *told.payers.values(), told.paid_wrongly):
             raise NotDone
         told.doubted.add(place[0])
         told.explained = over

@@ -47,3 +47,12 @@ class Told:
     wagered: dict[SpotOfSeat, set[str]] = field(default_factory=dict)
     alone: dict[SpotOfSeat, set[str]] = field(default_factory=dict)
     """Who entered a standing hand that has no wager of its own."""
+    payers: dict[tuple[SpotOfSeat, int], set[str]] = field(default_factory=dict)
+    """By line of envy: everybody who has ever paid it."""
+    paid_wrongly: set[str] = field(default_factory=set)
+    """Who paid an award that was in error and in whose place the true hand came."""
+
+    def paid_envy(self, place: SpotOfSeat) -> set[str]:
+        """Who has paid envy of the hand that stands there."""
+        paid = [who for line, who in self.payers.items() if line[0] == place and self.lines.get(line) == "paid"]
+        return set().union(*paid)

@@ -6,7 +6,8 @@ from test_award_acts import due
 
 from controller import rounds
 from controller.acts import ActRefused, Why
-from controller.floor_state import Round
+from controller.floor_state import Round, round_from, round_row
+from controller.journal import RULES_VERSION, TABLE_RULES
 from controller.people import Person, Role
 
 TOP = "7-card-straight-flush"
@@ -103,7 +104,54 @@ def test_who_has_taken_a_step_of_an_award_does_not_write_the_finding_that_frees_
     desk.act("count-closed", CARL, IDA, seat=1, **WHY)
 
 
+@pytest.mark.parametrize("writers", [(BEN, CARL), (CARL, BEN), (JACK, BEN)])
+def test_who_has_paid_envy_of_the_game_does_not_write_the_finding_that_frees_it(
+    writers: tuple[Person, Person]
+) -> None:
+    desk = doubtful(chips=3)
+    desk.act("award-verified", ANNA, game=1, seat=3)
+    desk.act("envy-paid", BEN, game=1, seat=3, to=2, how="chips")
+    desk.chips(1, 4)
+    assert desk.refused("count-closed", *writers, **WHY) is Why.TOUCHED_IT
+    desk.act("count-closed", CARL, IDA, **WHY)
+
+
+def test_who_paid_an_award_that_was_in_error_does_not_write_the_finding_for_the_true_hand() -> None:
+    desk = in_error()
+    desk.act("hit-added", ANNA, CARL, game=1, seat=3, outcome=TOP, reason="read again")
+    desk.chips(1, 2)
+    assert desk.refused("count-closed", BEN, IDA, **WHY) is Why.TOUCHED_IT
+    desk.act("count-closed", JACK, IDA, **WHY)
+
+
 # ---------------------------------------------------------------------- envy
+
+
+def test_who_has_paid_envy_may_pay_the_award_of_its_hand_as_well() -> None:
+    """Both are paying; another person has verified the hand."""
+    desk = doubtful(chips=3)
+    desk.act("award-verified", ANNA, game=1, seat=3)
+    assert desk.refused("envy-paid", ANNA, game=1, seat=3, to=2, how="chips") is Why.SAME_PERSON
+    desk.act("envy-paid", BEN, game=1, seat=3, to=2, how="chips")
+    desk.pay(1, 3, due(desk), BEN)
+
+
+@pytest.mark.parametrize("rules", [TABLE_RULES, RULES_VERSION])
+def test_who_has_paid_envy_does_not_verify_the_hand_when_its_award_has_become_another_amount(rules: int) -> None:
+    """Under the rules before it was not kept who had paid it."""
+    desk = doubtful(chips=3)
+    desk.floor.rules = rules
+    desk.act("award-verified", ANNA, game=1, seat=3)
+    desk.act("envy-paid", BEN, game=1, seat=3, to=2, how="chips")
+    desk.hit(1, 1, ROYAL)
+    assert desk.state(1, 3) == "pending"
+    if rules == RULES_VERSION:
+        assert round_from(round_row(game(desk)), game(desk).plan).payers == {(3, "progressive", 2): ["ben"]}
+        assert desk.refused("award-verified", BEN, game=1, seat=3) is Why.SAME_PERSON
+        desk.act("award-verified", ANNA, game=1, seat=3)
+    else:
+        assert game(desk).payers == {}
+        desk.act("award-verified", BEN, game=1, seat=3)
 
 
 def test_who_entered_or_corrected_the_wager_of_a_seat_does_not_pay_its_envy() -> None:

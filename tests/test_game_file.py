@@ -116,6 +116,16 @@ def test_whoever_verified_is_told_why_another_person_pays(tmp_path: Path) -> Non
     assert award.why_not("award-paid", "ben") == ""
 
 
+def test_whoever_paid_envy_of_a_hand_is_told_why_another_person_verifies_it_anew(tmp_path: Path) -> None:
+    made = house(tmp_path)
+    made.sign("award-verified", ANNA, game=1, seat=2)
+    made.sign("envy-paid", BEN, game=1, seat=2, to=1, how="chips")
+    (award,) = made.game(1).awards
+    told = [award.why_not("award-verified", name) for name in ("ben", "carl")]
+    assert told == ["ben has paid envy of this hand", ""]
+    assert award.why_not("award-paid", "ben") == ""
+
+
 def test_a_seat_in_doubt_needs_the_release(tmp_path: Path) -> None:
     made = AwardsHouse(tmp_path)
     made.lock(1, 1, 2)

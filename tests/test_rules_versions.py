@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from desk_house import ANNA, BEN, CARL, DORA, IDA
+from desk_house import ANNA, BEN, CARL, DORA, IDA, Desk
+from test_waiting_config import first_entries
 
 from controller import desk
 from controller.acts import ActRefused, read_act
 from controller.floor import Floor
-from controller.journal import RULES_VERSION
+from controller.journal import ENVY_RULES, RULES_VERSION
 from controller.ledger.reader import Reader
 from controller.ledger.schema import APPLICATION_ID, VERSION
 from controller.ledger.verify import verify
@@ -96,3 +97,29 @@ def test_a_new_entry_that_names_older_rules_than_the_one_before_it_is_found(old:
     last = rows(old, "SELECT max(number) FROM entry")[0][0]
     rechained(old, last, rules=1)
     assert bad_entry(old, replay=True) == (last, "its rules version is 1, older than that before it")
+
+
+@pytest.mark.parametrize("rules", [ENVY_RULES - 1, RULES_VERSION])
+def test_envy_that_was_paid_and_a_finding_by_its_payer_are_replayed_by_the_rules_they_were_made_by(
+    tmp_path: Path, rules: int
+) -> None:
+    """Before it was kept who pays envy, the payer could write the finding as well."""
+    path = first_entries(tmp_path / "l.db", rules)
+
+    def night(floor: Floor) -> None:
+        made = Desk()
+        made.floor, floor.rules = floor, rules
+        made.lock(1, 1, 2, 3)
+        made.chips(1, 3)
+        made.hit(1, 3, "royal-flush-royal-match")
+        made.act("award-verified", ANNA, game=1, seat=3)
+        made.act("envy-paid", BEN, game=1, seat=3, to=2, how="chips")
+        made.chips(1, 4)
+        finder = BEN if rules < ENVY_RULES else CARL
+        made.act("count-closed", finder, IDA, game=1, finding="a chip too many")
+        made.close(1)
+
+    entered(path, night)
+    assert verify(path, replay=True)[0].replayed
+    kept = rows(path, "SELECT body FROM state WHERE kind = 'award'")
+    assert [("payers" in body) for (body,) in kept] == [rules >= ENVY_RULES]

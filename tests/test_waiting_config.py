@@ -359,7 +359,7 @@ def test_a_ledger_with_a_reset_that_was_waited_for_is_replayed_by_the_rules_it_w
     tmp_path: Path, rules: int
 ) -> None:
     """By the older ones the reset still used the seed that was in force."""
-    path = _first_entries(tmp_path / "l.db", rules)
+    path = first_entries(tmp_path / "l.db", rules)
 
     def night(floor: Floor) -> None:
         desk = Desk()
@@ -376,7 +376,7 @@ def test_a_ledger_with_a_reset_that_was_waited_for_is_replayed_by_the_rules_it_w
     assert verify(path, replay=True)[0].replayed
 
 
-def _first_entries(path: Path, rules: int) -> Path:
+def first_entries(path: Path, rules: int) -> Path:
     """A fresh ledger as a version of those rules made it."""
     plan, floor = Desk().plan, Floor("main")
     floor.rules = rules
