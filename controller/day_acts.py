@@ -17,12 +17,11 @@ from controller.journal import DAY_RULES
 from controller.meter_acts import meter_of
 from controller.money import MICROCENTS_PER_CENT, whole_cents
 from controller.outcome import Outcome
-from controller.taken import DayEnd
 
 CLOSED = "closed"
 HOLDS_MAX = 64
 COUNTS_KEPT = 2_000
-"""Games whose counts differ that are followed from one day to the next."""
+"""Games whose counts differ that are followed from one day to the next; of more, the last by table and game."""
 
 
 def last_closed(floor: Floor) -> date | None:
@@ -37,11 +36,6 @@ def read_day(text: str) -> date | None:
         return date.fromisoformat(text)
     except ValueError:
         return None
-
-
-def next_day(told: DayEnd) -> date:
-    """The day that is to be closed next."""
-    return max(told.first, date.fromisoformat(told.after) + timedelta(days=1)) if told.after else told.first
 
 
 def balances(floor: Floor) -> dict[str, dict[str, int]]:
@@ -66,12 +60,12 @@ def close_day(floor: Floor, act: Act, at: int) -> Outcome:
         raise ActRefused(Why.ALREADY_DONE, f"the days up to {last} are closed", f"close {last + timedelta(days=1)}")
     if day < told.first:
         raise ActRefused(Why.NOT_FOUND, f"this ledger begins with the gaming day {told.first}",
-                         f"close {next_day(told)}")
+                         f"close {told.next}")
     if at < told.end:
         raise ActRefused(Why.NOT_NOW, f"the gaming day {day} has not ended", "close it when the next one has begun")
-    if day != next_day(told):
-        raise ActRefused(Why.NOT_NOW, f"{next_day(told)} is not closed yet",
-                         f"close the days in their order: {next_day(told)} first")
+    if day != told.next:
+        raise ActRefused(Why.NOT_NOW, f"{told.next} is not closed yet",
+                         f"close the days in their order: {told.next} first")
     if told.balances is None or told.after != ("" if last is None else last.isoformat()):
         raise ActRefused(Why.NOT_NOW, "another day was closed in this moment", "look at the page, and close it again")
     floor.keep("day", CLOSED, {"at": at, "by": list(act.by), "counts": told.counts[-COUNTS_KEPT:],

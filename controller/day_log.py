@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from controller.acts import KINDS
 from controller.carried import OpenAward, OpenEnvy, OpenItems, how_many, owing
-from controller.day_acts import CLOSED, next_day
+from controller.day_acts import CLOSED
 from controller.ledger.day_end import first_day
 from controller.ledger.ranges import Ranges
 from controller.ledger.reader import Reader
@@ -57,7 +57,7 @@ def _next(look: Ranges, reader: Reader, book: str) -> date:
     """The gaming day that is to be closed next in a book."""
     closed = next((json.loads(row.body)["day"] for row in reader.states(book, "day") if row.key == CLOSED), "")
     first = first_day(look, book)
-    return next_day(DayEnd(first, 0, first, closed))
+    return DayEnd(first, 0, first, closed).next
 
 
 def read_day_acts(reader: Reader, books: Sequence[str]) -> list[DayAct]:

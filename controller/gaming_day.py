@@ -5,15 +5,17 @@ start that the clocks skip (02:30 on a spring night) is therefore the instant of
 counts the first time, and the day is not cut again. Hence days of 23, 24 and 25 hours. Instants are UTC microseconds.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 DAYS_KEPT = 4_096
+YEARS = range(1970, 9999)
+"""The years whose days are known here."""
 SHIFTS_MAX = 12
 SHIFT_HOURS = 8
 """Hours by the wall clock of the shifts where a floor names none."""
@@ -70,6 +72,33 @@ def gaming_day(zone: ZoneInfo, start: time, on: date) -> Day:
     """The gaming day of a date; ``start`` is the wall time at which days begin."""
     next_on = on + timedelta(days=1)
     return Day(on, instant(zone, datetime.combine(on, start)), instant(zone, datetime.combine(next_on, start)))
+
+
+class DayPlan(Protocol):
+    """What of a configuration cuts time into gaming days."""
+
+    @property
+    def timezone(self) -> ZoneInfo:
+        """The floor's wall clock."""
+
+    @property
+    def gaming_day_start(self) -> time:
+        """The wall time at which days begin."""
+
+
+def begin_of(plan_before: Callable[[int], DayPlan], on: date) -> int:
+    """The first instant of a gaming day, by the configuration in force at its midnight (UTC).
+
+    ``plan_before``: the configuration in force just before an instant. A later change cuts no old day anew, and days
+    join.
+    """
+    plan = plan_before(midnight(on))
+    return instant(plan.timezone, datetime.combine(on, plan.gaming_day_start))
+
+
+def midnight(on: date) -> int:
+    """The beginning of a date (UTC): what is in force then rules its gaming day."""
+    return microseconds(datetime.combine(on, time(), UTC))
 
 
 def gaming_day_of(zone: ZoneInfo, start: time, at: int) -> Day:

@@ -1,7 +1,7 @@
 """What became of a message, and what the engine must be told from the ledger before it can take one. Pure values."""
 
 from collections.abc import Iterable, Mapping
-from datetime import date
+from datetime import date, timedelta
 from typing import Any, NamedTuple
 
 from controller.money import MICROCENTS_PER_CENT
@@ -87,3 +87,8 @@ class DayEnd(NamedTuple):
     """What was open at its end, as the entry lists it: awards, envy, counts."""
     counts: tuple[tuple[Any, ...], ...] = ()
     """The counts that differed at its end, for the day after it."""
+
+    @property
+    def next(self) -> date:
+        """The day that is to be closed next."""
+        return max(self.first, date.fromisoformat(self.after) + timedelta(days=1)) if self.after else self.first

@@ -52,11 +52,13 @@ class BooksHouse:
         self.reader = Reader(path)
         self.writer = MoodyWriter(path, self.reader)
         self.stats, self.answers, self.changes = Stats(), list[Taken](), 0
+        self.at = AT
+        """What the clock of the books shows."""
 
     async def __aenter__(self) -> "BooksHouse":
         floors = {book: self.reader.floor(self.plan, book) for book in self.plan.books}
         self.board = read_board(self.reader, self.plan)
-        self.books = Books(self.plan, floors, self.board, self.reader, self.writer, self.stats, lambda: AT,
+        self.books = Books(self.plan, floors, self.board, self.reader, self.writer, self.stats, lambda: self.at,
                            time.monotonic, self._changed)
         return self
 

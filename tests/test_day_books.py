@@ -1,27 +1,33 @@
 """A day is closed, and a shift handed over, while the books run: aside, at once, in every book (R-84)."""
 
 import asyncio
+import json
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from day_house import DAY, summed
 from desk_house import CARL, DORA, IDA
-from report_house import moment
+from report_house import HOUR, keep, moment
 
 from controller import books as books_room
 from controller.acts import Act, ActRefused, Why, read_act
+from controller.config import build
 from controller.floor import GAMES_KEPT, Floor
+from controller.gaming_day import microseconds
 from controller.ledger.day_end import read_day_end
 from controller.ledger.place import LedgerError
+from controller.ledger.reader import Reader
 from controller.ledger.verify import verify
 from controller.ledger.writer import Batch, create
 from controller.plan import FloorPlan
 from controller.taken import DayEnd
 from controller.whole_floor import act_everywhere
-from tests.books_house import BooksHouse
+from tests.books_house import DEADLINE_S, BooksHouse
 from tests.ledger_house import AT, applied, contract_plan, hit, lock, rows, said
 from tests.test_config_books import PLAN as TWO_BOOKS
 
@@ -92,6 +98,31 @@ async def test_every_book_is_closed_with_its_own_balances(tmp_path: Path) -> Non
     assert verify(path, replay=True)
 
 
+async def test_a_day_start_that_changes_after_the_closing_changes_nothing_of_the_closed_day(tmp_path: Path) -> None:
+    """In Tokyo a day ends before midnight (UTC): what another book has since is not what the day was closed by."""
+    def tokyo(floor: Any) -> None:
+        floor["site"].update(timezone="Asia/Tokyo")
+        floor["meter"][1].update(book="solo")
+
+    plan = contract_plan(tokyo)
+    end = microseconds(datetime(2026, 12, 1, 21, tzinfo=UTC))
+    path = tmp_path / "two.db"
+    create(path, [Batch(book, *Floor.opened(plan, book, end - 23 * HOUR).drain()) for book in plan.books])
+    async with BooksHouse(path, plan) as house:
+        house.at = end + HOUR
+        await act_everywhere(house.books, closing("closing-1", "2026-12-01"))
+    later = build(json.loads(json.dumps({**plan.document, "site": {
+        **plan.document["site"], "gaming_day_start": "08:00"}})))
+    reader = Reader(path)
+    for book in plan.books:
+        floor = reader.floor(plan, book)
+        floor.configure(later, end + 2 * HOUR)
+        keep(path, floor)
+    reader.close()
+    assert rows(path, "SELECT count(*) FROM entry WHERE kind = 'day-closed'") == [(2,)]
+    assert verify(path, replay=True)
+
+
 async def test_what_is_long_out_of_memory_is_handed_over_too(tmp_path: Path) -> None:
     games = GAMES_KEPT + 40
     played = [one for game in range(1, games + 1) for one in (
@@ -110,15 +141,29 @@ async def test_an_entry_of_a_clock_set_back_into_the_day_stops_its_closing(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was looked at would not be all of it."""
-    def behind(*asked: Any) -> DayEnd | None:
-        told = read_day_end(*asked)
-        return None if told is None else told._replace(number=1)
+    looked, go = threading.Event(), threading.Event()
 
-    monkeypatch.setattr(books_room, "read_day_end", behind)
+    def held(*asked: Any) -> DayEnd | None:
+        told = read_day_end(*asked)
+        looked.set()
+        assert go.wait(DEADLINE_S)
+        return told
+
+    monkeypatch.setattr(books_room, "read_day_end", held)
     async with BooksHouse(path) as house:
+        asked = asyncio.create_task(house.books.act("main", closing("closing-1")))
+        assert await asyncio.to_thread(looked.wait, DEADLINE_S)
+        house.at = END - HOUR
+        await house.send(lock(4, 2, 1))
+        house.at = AT
+        go.set()
         with pytest.raises(ActRefused, match="the clock was set back"):
-            await house.books.act("main", closing("closing-1"))
-    assert rows(path, "SELECT count(*) FROM entry WHERE kind = 'day-closed'") == [(0,)]
+            await asked
+        assert rows(path, "SELECT count(*) FROM entry WHERE kind = 'day-closed'") == [(0,)]
+        told = (await house.books.act("main", closing("closing-2"))).told
+    assert told["balances"] == summed(path, END)
+    assert rows(path, "SELECT count(*) FROM entry WHERE kind = 'lock' AND at < ?", END) == [(2,)]
+    assert verify(path, replay=True)
 
 
 @pytest.fixture

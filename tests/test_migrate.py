@@ -5,7 +5,11 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from day_house import DayDesk
+from desk_house import DORA
+from report_house import moment
 
+from controller.ledger import place, schema
 from controller.ledger.migrate import migrate
 from controller.ledger.place import LedgerError, inspect_file
 from controller.ledger.reader import Reader
@@ -63,6 +67,25 @@ def test_pending_awards_of_before_can_be_verified_and_paid(tmp_path: Path) -> No
     found = Reader(path).recall_game("main", "PG-01", 1)
     assert found is not None
     assert [case[2] for case in found[0]["since"]["cases"]] == ["pending"]
+
+
+def test_a_ledger_that_has_closed_a_day_goes_on_to_the_version_after_the_present_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its replay looks back at the day while the file is still marked with the old version."""
+    desk = DayDesk(tmp_path / "ledger.db")
+    desk.lock(1, 3, 5)
+    desk.close(1)
+    desk.at = moment("2026-12-02T06:00")
+    desk.sign("day-closed", DORA, day="2026-12-01")
+    entries = rows(desk.path, "SELECT * FROM entry ORDER BY number")
+    monkeypatch.setattr(schema, "MIGRATIONS", (*schema.MIGRATIONS, lambda _connection: None))
+    for room in (schema, place):
+        monkeypatch.setattr(room, "VERSION", VERSION + 1)
+    assert migrate(desk.path)[0] == VERSION
+    assert rows(desk.path, "PRAGMA user_version") == [(VERSION + 1,)]
+    assert rows(desk.path, "SELECT * FROM entry ORDER BY number") == entries
+    assert verify(desk.path, replay=True)
 
 
 def test_a_tampered_entry_stops_the_migration_and_nothing_is_changed(path: Path) -> None:

@@ -5,18 +5,16 @@ before, and a replay finds it again from the entries alone.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import date
+from datetime import date, timedelta
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from controller.carried import COUNT_KINDS, OpenCount, differing, listed, listed_counts, owed_before
-from controller.day_acts import next_day
 from controller.floor_state import ACCOUNTS, Round
-from controller.gaming_day import gaming_day_of
+from controller.gaming_day import YEARS, begin_of, gaming_day_of
 from controller.ledger.ranges import Ranges, Stretches
-from controller.reports.reading import AskedFor, scope_of
 from controller.taken import DayEnd
 
 Rounds = Callable[[int], Iterable[Round]]
@@ -24,28 +22,34 @@ Rounds = Callable[[int], Iterable[Round]]
 
 
 def read_day_end(
-    path: Path, known: Stretches, book: str, day: date, closed: Mapping[str, Any] | None, at: int, rounds: Rounds,
-    until: int | None = None,
+    path: Path, known: Stretches, book: str, day: date, closed: Mapping[str, Any] | None, at: int, rounds: Rounds
 ) -> DayEnd | None:
-    """How ``day`` ended in a book; None for a day that no ledger has. Raises LedgerError. Blocks: not for a loop.
-
-    ``closed``: what is kept of the last day that was closed; ``at``: the present; ``until``: as if no entry had been
-    made after it. Of a day that is not over, or not the next one, only that is told.
-    """
-    look = Ranges(path, known, until=None if until is None else {book: until})
+    """``day_end_in`` a ledger as it is now. Raises LedgerError. Blocks: not for a loop."""
+    look = Ranges(path, known)
     try:
-        try:
-            scope = scope_of(look, AskedFor(day.isoformat()))
-        except ValueError:
-            return None
-        after = "" if closed is None else closed["day"]
-        told = DayEnd(day, scope.end, first_day(look, book), after)
-        if at < told.end or day != next_day(told):
-            return told
-        before = [OpenCount(*one) for one in (closed or {}).get("counts", ())]
-        return _ended(look, book, told, scope.start, before, rounds)
+        return day_end_in(look, book, day, closed, at, rounds)
     finally:
         look.close()
+
+
+def day_end_in(
+    look: Ranges, book: str, day: date, closed: Mapping[str, Any] | None, at: int, rounds: Rounds
+) -> DayEnd | None:
+    """How ``day`` ended in a book, by its own entries alone; None for a day that no ledger has. Raises LedgerError.
+
+    ``closed``: what is kept of the last day that was closed; ``at``: the present. Of a day that is not over, or not the
+    next one, only that is told.
+    """
+    if day.year not in YEARS:
+        return None
+    # Every book has every configuration, so its own entries alone tell how its days were cut.
+    plan_before = partial(look.plan_before, book)
+    start, end = begin_of(plan_before, day), begin_of(plan_before, day + timedelta(days=1))
+    told = DayEnd(day, end, first_day(look, book), "" if closed is None else closed["day"])
+    if at < told.end or day != told.next:
+        return told
+    before = [OpenCount(*one) for one in (closed or {}).get("counts", ())]
+    return _ended(look, book, told, start, before, rounds)
 
 
 def first_day(look: Ranges, book: str) -> date:

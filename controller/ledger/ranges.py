@@ -13,7 +13,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, select, text
+from sqlalchemy import Connection, Engine, bindparam, func, select, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from controller.config import ConfigError, build
@@ -68,20 +68,23 @@ class Ranges:
     """One look at one SQLite ledger, up to the entries that were its last when the look began.
 
     ``breath`` is called between pieces with how many entries were read; it may pause, or raise to give up.
-    ``until``: by book, the last entry that is looked at, as if none had been made after it.
+    ``until``: by book, the last entry that is looked at, as if none had been made after it. ``within``: look through
+    this connection, which stays open: a ledger being migrated is seen by its own transaction only.
     """
 
     def __init__(
         self, path: Path, known: Stretches | None = None, breath: Callable[[int], None] | None = None,
-        until: Mapping[str, int] | None = None,
+        until: Mapping[str, int] | None = None, within: Connection | None = None,
     ) -> None:
-        inspect_file(path)
+        if within is None:
+            inspect_file(path)
         self._path = path
         self._breath = breath or _no_breath
         self._unsaid, self._weight = 0, 0
         # No transaction spans two statements, so nothing holds back the log between two pieces (DB-03).
-        self._engine = reading_engine(path).execution_options(isolation_level="AUTOCOMMIT")
-        self._open: Connection | None = None
+        self._engine = None if within is not None else reading_engine(path).execution_options(
+            isolation_level="AUTOCOMMIT")
+        self._open: Connection | None = within
         self._known = known or Stretches()
         self._lasts: dict[str, tuple[int, int]] = {}
         self._tails: dict[str, list[Stretch]] = {}
@@ -103,7 +106,7 @@ class Ranges:
     def _connected(self) -> Iterator[Connection]:
         try:
             if self._open is None:
-                self._open = self._engine.connect()
+                self._open = self._reading().connect()
             yield self._open
         except SQLAlchemyError as wrong:
             raise LedgerError(
@@ -118,12 +121,19 @@ class Ranges:
             said, self._unsaid, self._weight = self._unsaid, 0, 0
             self._breath(said)
 
+    def _reading(self) -> Engine:
+        """Its own engine; one that looks through another's connection is closed for good."""
+        if self._engine is None:
+            raise LedgerError(f"{self._path}: this look has ended")
+        return self._engine
+
     def close(self) -> None:
-        """Nothing stays open."""
-        if self._open is not None:
-            self._open.close()
-            self._open = None
-        self._engine.dispose()
+        """Nothing of its own stays open."""
+        if self._engine is not None:
+            if self._open is not None:
+                self._open.close()
+            self._engine.dispose()
+        self._open = None
 
     def books(self) -> list[str]:
         """The books in the order of their names."""
@@ -340,8 +350,10 @@ class Ranges:
         self, book: str, kinds: Collection[str], first: int, last: int, newest_first: bool = False
     ) -> Iterator[Any]:
         """Rows of ``number`` by the index of the seldom kinds, in pieces."""
+        with self._connected() as connection:
+            by = " INDEXED BY entry_seldom" if connection.dialect.name == "sqlite" else ""
         query = text(
-            f"SELECT number FROM entry{self._by_seldom()} WHERE book = :book AND number BETWEEN :first AND :last "  # noqa: S608 (our text)
+            f"SELECT number FROM entry{by} WHERE book = :book AND number BETWEEN :first AND :last "  # noqa: S608 (our text)
             f"AND {schema.SELDOM.text} AND kind IN ({_listed(kinds)}) "
             f"ORDER BY number{' DESC' if newest_first else ''} LIMIT {PIECE}")
         while first <= last:
@@ -351,9 +363,6 @@ class Ranges:
             if len(rows) < PIECE:
                 return
             first, last = (first, rows[-1].number - 1) if newest_first else (rows[-1].number + 1, last)
-
-    def _by_seldom(self) -> str:
-        return " INDEXED BY entry_seldom" if self._engine.dialect.name == "sqlite" else ""
 
 
 def _no_breath(count: int) -> None:

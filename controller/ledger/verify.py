@@ -25,11 +25,11 @@ from controller.floor import Floor
 from controller.floor_state import ACCOUNTS, Round, StateRow, canonical, read_back, round_from
 from controller.journal import RULES_VERSION, Entry, Posting
 from controller.ledger import chain, schema
-from controller.ledger.day_end import read_day_end
+from controller.ledger.day_end import day_end_in
 from controller.ledger.old_game import old_game
 from controller.ledger.place import LedgerError, inspect_file, reading_engine
 from controller.ledger.put_away import PutAway
-from controller.ledger.ranges import Stretches
+from controller.ledger.ranges import Ranges, Stretches
 from controller.ledger.reader import OWES_NOTHING, tell_act
 from controller.meter import BrokenInvariant
 from controller.plan import FloorPlan
@@ -410,8 +410,8 @@ class _Replay:
             listed = self._connection.exec_driver_sql("PRAGMA database_list").all()
             self._file = Path(next(file for _, name, file in listed if name == "main"))
         closed = floor.rows.get("day", {}).get(day_acts.CLOSED)
-        return read_day_end(self._file, self._known, self._book, day, closed, entry.at, partial(self._games, floor),
-                            entry.number - 1)
+        look = Ranges(self._file, self._known, until={self._book: entry.number - 1}, within=self._connection)
+        return day_end_in(look, self._book, day, closed, entry.at, partial(self._games, floor))
 
     def _games(self, floor: Floor, since: int | None = None) -> list[Round]:
         """The games in memory; and of those put away the ones that owe something, or changed by entry ``since`` on."""

@@ -8,17 +8,20 @@ ledger, not the clock, decides what an award was paid from (design section 4): t
 import json
 import re
 from collections.abc import Collection, Iterator, Mapping
-from datetime import UTC, date, datetime, time, timedelta
-from functools import lru_cache
+from datetime import date, datetime, time, timedelta
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, Protocol
 from zoneinfo import ZoneInfo
 
 from controller.gaming_day import (
+    YEARS,
     Shift,
+    begin_of,
     default_shifts,
     gaming_day_of,
     instant,
     microseconds,
+    midnight,
     read_shifts,
     shifts_of,
 )
@@ -179,7 +182,7 @@ def scope_of(reading: Reading, asked: AskedFor) -> Scope:
 def _date(text: str) -> date:
     try:
         made = date.fromisoformat(text)
-        if 1970 <= made.year <= 9998 and made.isoformat() == text:
+        if made.year in YEARS and made.isoformat() == text:
             return made
     except ValueError:
         pass  # said below
@@ -187,13 +190,11 @@ def _date(text: str) -> date:
 
 
 def _day_start(reading: Reading, on: date) -> int:
-    """The first instant of a gaming day, by the configuration in force at its midnight (UTC)."""
-    plan = _plan_of(reading, on)
-    return instant(plan.timezone, datetime.combine(on, plan.gaming_day_start))
+    return begin_of(partial(reading.plan_before, reading.books()[0]), on)
 
 
 def _plan_of(reading: Reading, on: date) -> FloorPlan:
-    return reading.plan_before(reading.books()[0], microseconds(datetime.combine(on, time(), UTC)))
+    return reading.plan_before(reading.books()[0], midnight(on))
 
 
 def _moment(reading: Reading, text: str, *, ends: bool) -> int:
@@ -201,7 +202,7 @@ def _moment(reading: Reading, text: str, *, ends: bool) -> int:
         return _day_start(reading, _date(text) + timedelta(days=1 if ends else 0))
     try:
         made = datetime.fromisoformat(text)
-        if 1970 <= made.year <= 9998:
+        if made.year in YEARS:
             return microseconds(made) if made.tzinfo is not None else instant(
                 _plan_of(reading, made.date()).timezone, made)
     except ValueError:
