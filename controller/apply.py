@@ -22,7 +22,7 @@ from controller.meter import BrokenInvariant
 from controller.plan import FloorPlan
 from controller.start import refuse_changes
 from controller.taken import Asked, Recalled, Taken, amounts_answer
-from controller.waiting_config import spread
+from controller.waiting_config import agreed_of, spread
 from firmware_bridge.messages import MESSAGE_BYTES_MAX, Heard, Heartbeat, Hello
 
 MADE_BY = "apply"
@@ -80,9 +80,9 @@ class Run:
         elif message is not None:
             floor = self._floor_of(message.device)
             tell(floor, message, partial(self._recall, floor))
+            before = agreed_of(floor)
             self._answers.extend(floor.take(message, at))
-            if floor.plan.hash != self._plan.hash:
-                spread(self._floors.values(), floor, at)
+            spread(self._floors.values(), floor, at, before)
 
     def _hear(self, device: str, boot: str, at: int) -> None:
         floor = self._floor_of(device)

@@ -31,7 +31,7 @@ from controller.meter import BrokenInvariant
 from controller.metrics import Stats
 from controller.plan import FloorPlan
 from controller.taken import Asked, DayEnd, Taken
-from controller.waiting_config import spread
+from controller.waiting_config import agreed_of, spread
 from firmware_bridge.messages import Numbered
 
 UNWRITTEN_MAX = 2_048
@@ -102,9 +102,9 @@ class Books:
             return False
         try:
             tell(floor, message, partial(self._reader.recall, floor.book))
+            before = agreed_of(floor)
             taken = floor.take(message, self._clock())
-            if floor.plan.hash != self.plan.hash:
-                spread(self.floors.values(), floor, self._clock())
+            spread(self.floors.values(), floor, self._clock(), before)
         except ENGINE_FAULTS as broken:
             self._break(f"{message.device} {message.boot}/{message.seq}: {broken or type(broken).__name__}")
             return False
@@ -146,7 +146,9 @@ class Books:
     def enter(self, book: str, change: Callable[[Floor, int], object]) -> None:
         """Let ``change`` make entries on a book's floor at the present time."""
         if not self.why_closed(book) and self.floors[book].plan.hash == self.plan.hash:
-            change(self.floors[book], self._clock())
+            floor, before = self.floors[book], agreed_of(self.floors[book])
+            change(floor, self._clock())
+            spread(self.floors.values(), floor, self._clock(), before)
             self._flush_soon()
 
     async def act(self, book: str, asked: Act, also: Callable[[], object] = lambda: None) -> Acted:

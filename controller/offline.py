@@ -14,6 +14,7 @@ from controller.meter import BrokenInvariant
 from controller.plan import FloorPlan
 from controller.snapshot import Snapshot
 from controller.taken import Asked
+from controller.waiting_config import agreed_of, spread
 
 
 def plan_of(reader: Reader) -> FloorPlan:
@@ -50,11 +51,14 @@ def put_right(path: Path, program: str, began: str, change: Callable[[Floor], bo
         floors = [reader.floor(None, book) for book in reader.heads()]
         for floor in floors:
             _recall_losses(reader, floor)
+        before = {floor.book: agreed_of(floor) for floor in floors}
         changed = [floor for floor in floors if change(floor)]
         if not changed:
             raise LedgerError(f"{path}: there is nothing to do")
+        for floor in [one for one in changed if one.entries]:  # what was held may have won what a change waits for
+            spread(floors, floor, floor.entries[-1].at, before[floor.book])
         writer = open_writer(path, reader.heads())
-        writer.write([Batch(floor.book, *floor.drain()) for floor in changed])
+        writer.write([Batch(floor.book, *floor.drain()) for floor in floors if floor.entries or floor in changed])
         writer.close()
         reader.close()
         return [floor.number for floor in changed]

@@ -29,7 +29,7 @@ from controller.metrics import Stats
 from controller.plan import Environment, FloorPlan
 from controller.programs import software
 from controller.start import refuse_changes
-from controller.waiting_config import follow, waiting_of
+from controller.waiting_config import agree, agreed_of, follow
 from controller.web.serve import Door
 from controller.wiring import Wiring
 
@@ -155,10 +155,12 @@ async def _serve_once(
     changed: list[Any] = []
     books = Books(plan, floors, board, reader, writer, stats, clock, timer,
                   lambda: changed[0].books_changed() if changed else None)
-    waiting = waiting_of(floors[plan.books[0]])
+    agreed = agreed_of(floors[plan.books[0]])
     for book, floor in floors.items():
-        if reader.config_entry(book)[1]["hash"] != plan.hash or waiting_of(floor) != waiting:
-            books.enter(book, lambda one, at: follow(one, plan, waiting, at))
+        number, found = reader.config_entry(book)
+        known = floor.plan_entry > number or found["hash"] == plan.hash  # the first book may have brought it here
+        if not known or not agree(floor, agreed):
+            books.enter(book, lambda one, at: follow(one, agreed, at))
             _log.info("book %s: the configuration has changed; it is entry %d", book, floor.number)
     signs = tuple(begun.sign_told(sign) for sign in fitting.wiring.signs)
     books.enter(plan.books[0], lambda one, at: begun.begin(one, runs, signs, at))

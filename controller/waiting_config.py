@@ -1,12 +1,12 @@
 """What people have activated and is not in force yet: a meter's own keys wait for its next reset (R-34). Pure.
 
-The configuration in force, and what waits for a reset, are the whole floor's: every book keeps both. Where a floor has
-several books, what one of them comes under all come under, in the same commit (``spread``).
+The configuration in force, what waits for a reset, and which of that was reset, are the whole floor's: every book keeps
+all three. Where a floor has several books, what one of them comes under all come under, in one commit (``spread``).
 """
 
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from controller.config_build import build
 from controller.config_change import released, released_by
@@ -104,8 +104,9 @@ def follow_resets(floor: "Floor", resets: set[str], at: int) -> None:
     for name in sorted(ready):
         if _is_above(floor, new, name, just_reset=name in resets):
             ready.discard(name)
-            floor.enter("limit-waits", at, body={"display": floor.meters[name].display, "meter": name,
-                                                 "limit_cents": new.meters[name].limit_cents})
+            if name in floor.meters:
+                floor.enter("limit-waits", at, body={"display": floor.meters[name].display, "meter": name,
+                                                     "limit_cents": new.meters[name].limit_cents})
     try:
         plan, still = released_by(floor.plan, kept["document"], set(kept["meters"]) - ready)
     except ConfigError:
@@ -118,10 +119,15 @@ def follow_resets(floor: "Floor", resets: set[str], at: int) -> None:
 
 
 def _is_above(floor: "Floor", new: FloorPlan, name: str, *, just_reset: bool) -> bool:
-    """Whether a limit would come into force under the amount; a reset has just filled the meter up to it at most."""
+    """Whether a limit would come into force under the amount; a reset has just filled the meter up to it at most.
+
+    What a meter of another book, reset before, stands at by now is not known here: it may.
+    """
     meter, limit = floor.meters.get(name), new.meters[name].limit_cents if name in new.meters else None
-    if meter is None or limit is None or limit == floor.plan.meters[name].limit_cents:
+    if limit is None or name not in floor.plan.meters or limit == floor.plan.meters[name].limit_cents:
         return False
+    if meter is None:
+        return True
     most = limit * MICROCENTS_PER_CENT
     return meter.display > most or (meter.display == most and not just_reset)
 
@@ -135,30 +141,54 @@ def _follow_by_first_rules(floor: "Floor", kept: Mapping[str, Any], resets: set[
     floor.configure(plan, at)
 
 
-def spread(floors: Iterable["Floor"], leader: "Floor", at: int) -> None:
-    """Bring every book under what one has come under; their entries must be committed with its own."""
+class Agreed(NamedTuple):
+    """What every book of a floor keeps alike: the plan, what waits, and which waiting meters were reset already."""
+
+    plan: FloorPlan
+    waiting: Mapping[str, Any] | None
+    reset: Mapping[str, Any] | None
+
+
+def agreed_of(floor: "Floor") -> Agreed:
+    """What a book is under."""
+    return Agreed(floor.plan, waiting_of(floor), floor.rows.get("config", {}).get("reset"))
+
+
+def spread(floors: Iterable["Floor"], leader: "Floor", at: int, before: Agreed | None = None) -> None:
+    """Bring every book under what one has come under; their entries must be committed with its own.
+
+    ``before``: what the leader was under before its entries; while that stands, there is nothing to bring.
+    """
+    agreed = agreed_of(leader)
+    if before is not None and all(now is was for now, was in zip(agreed, before, strict=True)):
+        return
     for floor in floors:
-        if floor is not leader and not agree(floor, leader.plan, waiting_of(leader)):
-            follow(floor, leader.plan, waiting_of(leader), at)
+        if floor is not leader and not agree(floor, agreed):
+            follow(floor, agreed, at)
 
 
-def agree(floor: "Floor", plan: FloorPlan, waiting: Mapping[str, Any] | None) -> bool:
-    """Whether a book is under a plan, and keeps what waits."""
-    return floor.plan.hash == plan.hash and waiting_of(floor) == waiting
+def agree(floor: "Floor", agreed: Agreed) -> bool:
+    """Whether a book is under a plan, keeps what waits, and which meters of it were reset."""
+    own = agreed_of(floor)
+    return (own.plan.hash, own.waiting, own.reset) == (agreed.plan.hash, agreed.waiting, agreed.reset)
 
 
-def follow(floor: "Floor", plan: FloorPlan, waiting: Mapping[str, Any] | None, at: int) -> None:
-    """Enter a configuration that another book has come under, with what waits beside it."""
-    if waiting is None and waiting_of(floor) is None:
-        floor.configure(plan, at)
-    else:
-        floor.keep("config", "waiting", None if waiting is None else dict(waiting))
-        floor.configure(plan, at, waiting=waiting)
+def follow(floor: "Floor", agreed: Agreed, at: int) -> None:
+    """Enter a configuration that another book has come under, with what waits, and what was reset, beside it."""
+    own, kept = agreed_of(floor), dict[str, Mapping[str, Any] | None]()
+    if agreed.waiting is not None or own.waiting is not None:
+        kept["waiting"] = agreed.waiting
+    if agreed.reset != own.reset:
+        kept["reset"] = agreed.reset
+    _come_under(floor, agreed.plan, kept, at)
+
+
+def _come_under(floor: "Floor", plan: FloorPlan, kept: Mapping[str, Mapping[str, Any] | None], at: int) -> None:
+    for name, row in kept.items():
+        floor.keep("config", name, None if row is None else dict(row))
+    floor.configure(plan, at, **kept)
 
 
 def configure_again(floor: "Floor", body: Mapping[str, Any], at: int) -> None:
     """Come under the configuration of an entry ``config`` that no act made, to compare (``verify --replay``)."""
-    if "waiting" in body:
-        follow(floor, build(body["document"]), body["waiting"], at)
-    else:
-        floor.configure(build(body["document"]), at)
+    _come_under(floor, build(body["document"]), {name: body[name] for name in ("waiting", "reset") if name in body}, at)
