@@ -23,6 +23,8 @@ from tests.test_verify import rechained
 RECORDED = Path(__file__).parent / "recordings"
 ACTS, NIGHT = "people-rules-1.sql", "night-rules-1.sql"
 """What people did under rules version 1 and could not do now, and games that are still open to them; a random night."""
+DAYS = "days-rules-6.sql"
+"""Two days that were closed under rules version 6, as ``recordings/make_rules_6.py`` made them then."""
 
 
 @pytest.fixture
@@ -71,6 +73,18 @@ def test_everything_that_people_did_under_the_first_rules_is_replayed_by_them(ol
 
 def test_a_hand_that_was_withdrawn_under_the_first_rules_is_settled_by_them_again(tmp_path: Path) -> None:
     assert bad_entry(recorded(tmp_path, NIGHT), replay=True) == (0, "")
+
+
+def test_days_that_were_closed_with_a_reset_under_keys_that_waited_are_replayed_by_their_rules(tmp_path: Path) -> None:
+    path = recorded(tmp_path, DAYS)
+    made = {kind for (kind,) in rows(path, "SELECT DISTINCT kind FROM entry")}
+    assert {"config-activated", "day-closed", "handed-over", "award-released", "award-paid", "envy-paid", "manual-slip",
+            "count"} <= made
+    assert {rules for (rules,) in rows(path, "SELECT DISTINCT rules FROM entry")} == {6}
+    carried = [json.loads(body)["told"]["carried"]["counts"]["listed"] for (body,) in rows(
+        path, "SELECT body FROM entry WHERE kind = 'day-closed' ORDER BY number")]
+    assert carried == [[{"chips": 3, "game": 2, "table": "PG-01", "wagers": 2}]] * 2
+    assert bad_entry(path, replay=True) == (0, "")
 
 
 def test_an_old_ledger_goes_on_under_the_newest_rules_and_is_replayed_over_the_change(old: Path) -> None:
