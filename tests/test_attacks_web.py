@@ -12,7 +12,10 @@ from typing import Any
 import pytest
 from web_house import House, Served, served
 
+from controller.sign_in import networks
 from controller.web import serve
+from controller.web.app import create_app
+from controller.wiring import WebPlan
 
 
 @pytest.fixture
@@ -68,6 +71,34 @@ def test_programs_of_the_box_itself_may_have_more_connections(server: Served) ->
         while server.connections < serve.PEER_MAX + 10:
             assert time.monotonic() < ends
             time.sleep(0.02)
+
+
+@pytest.mark.parametrize(("proxies", "most"), [
+    (("127.0.0.2/32",), None), (("127.0.0.0/29",), None), (("127.0.0.3/32", "10.1.2.0/24"), serve.PEER_MAX)])
+def test_a_reverse_proxy_on_another_host_may_have_more_connections_and_nobody_else(
+    proxies: tuple[str, ...], most: int | None
+) -> None:
+    """It speaks for every browser behind it, as one on the box does."""
+    asked = serve.PEER_MAX + 10
+    with served(House(), proxies=proxies) as running, ExitStack() as held:
+        for _ in range(asked):
+            held.enter_context(socket.create_connection(
+                ("127.0.0.1", running.port), timeout=5, source_address=("127.0.0.2", 0)))
+        assert ask(running, "/healthz")[0] == 200
+        ends = time.monotonic() + 5
+        while running.connections != (most or asked):
+            assert time.monotonic() < ends
+            time.sleep(0.02)
+
+
+def test_the_door_gives_each_server_the_proxies_of_its_configuration() -> None:
+    door, app = serve.Door(), create_app(House())
+    for proxies in (("10.1.2.3/32",), ()):
+        door.open(WebPlan("127.0.0.1", 0, proxies=proxies))
+        server, held = door.server(app)
+        held.close()
+        assert server.proxies == networks(proxies)
+    door.close()
 
 
 @pytest.mark.parametrize("before", [1 << 63, 10**30])

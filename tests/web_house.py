@@ -95,13 +95,13 @@ class House:
 class Served:
     """A running server; ``stop`` ends it and says how long that took, in seconds."""
 
-    def __init__(self, house: House, port: int = 0):
+    def __init__(self, house: House, port: int = 0, proxies: tuple[str, ...] = ()):
         self.house = house
         self.app = create_app(house)
         self._socket = listen("127.0.0.1", port)
         self.port: int = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self._server = Server(self.app)
+        self._server = Server(self.app, proxies=proxies)
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -133,9 +133,9 @@ class Served:
 
 
 @contextmanager
-def served(house: House, port: int = 0) -> Iterator[Served]:
+def served(house: House, port: int = 0, proxies: tuple[str, ...] = ()) -> Iterator[Served]:
     """A server for the time of a ``with`` block."""
-    server = Served(house, port)
+    server = Served(house, port, proxies)
     try:
         yield server
     finally:

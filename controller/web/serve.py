@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,13 +12,14 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from controller.sign_in import Network, lies_in, networks
 from controller.wiring import WebPlan
 
 CONNECTIONS_MAX = 256
 PEER_MAX = 64
 """Connections of one address; more are dropped, so that one machine alone cannot take every place (DI-05)."""
 OF_THE_BOX = ("127.0.0.1", "::1")
-"""Addresses without that bound: a proxy and programs on the box itself speak for many."""
+"""Addresses without that bound, beside the ``proxies`` of ``[web]``: a proxy and programs on the box speak for many."""
 VANISHED_MS = 10_000
 ASK_S = 10.0
 """A connection that has asked for nothing (more) after this long is dropped."""
@@ -39,8 +40,10 @@ class Connection(H11Protocol):
 
     def _crowds(self) -> bool:
         """Whether its address has more connections than one may have, this one among them."""
+        if self.peer in OF_THE_BOX or lies_in(self.peer, getattr(self.config, "proxies", ())):
+            return False
         alike = [other for other in self.connections if isinstance(other, Connection) and other.peer == self.peer]
-        return self.peer not in OF_THE_BOX and len(alike) > PEER_MAX
+        return len(alike) > PEER_MAX
 
     @property
     def peer(self) -> str:
@@ -77,28 +80,37 @@ class TlsFiles(NamedTuple):
         return made
 
 
-class Server(uvicorn.Server):
-    """Serve on a listening socket until ``should_exit``; signals stay the daemon's own. With ``tls``: over TLS."""
+class _Config(uvicorn.Config):
+    """What a server is begun with, and whose connections speak for many."""
 
-    def __init__(self, app: FastAPI, tls: TlsFiles | ssl.SSLContext | None = None):
+    proxies: tuple[Network, ...] = ()
+
+
+class Server(uvicorn.Server):
+    """Serve on a listening socket until ``should_exit``; signals stay the daemon's own. With ``tls``: over TLS.
+
+    ``proxies``: the reverse proxies that are believed, as in ``[web]``.
+    """
+
+    def __init__(self, app: FastAPI, tls: TlsFiles | ssl.SSLContext | None = None, proxies: Iterable[str] = ()):
         context = tls.check() if isinstance(tls, TlsFiles) else tls
-        super().__init__(
-            uvicorn.Config(
-                app,
-                http=Connection,
-                loop="asyncio",
-                ws="none",
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                proxy_headers=False,
-                limit_concurrency=CONNECTIONS_MAX,
-                timeout_keep_alive=5,
-                timeout_graceful_shutdown=1,
-                h11_max_incomplete_event_size=16_384,
-                ssl_context_factory=None if context is None else lambda _config, _usual: context,
-            )
+        config = _Config(
+            app,
+            http=Connection,
+            loop="asyncio",
+            ws="none",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=CONNECTIONS_MAX,
+            timeout_keep_alive=5,
+            timeout_graceful_shutdown=1,
+            h11_max_incomplete_event_size=16_384,
+            ssl_context_factory=None if context is None else lambda _config, _usual: context,
         )
+        self.proxies = config.proxies = networks(proxies)
+        super().__init__(config)
         self._app = app
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -128,6 +140,7 @@ class Door:
         self._place: tuple[str, int] | None = None
         self._socket: socket.socket | None = None
         self._context: ssl.SSLContext | None = None
+        self._proxies: tuple[str, ...] = ()
         self.trouble = ""
         """What of the last ``open`` could not be done, so that what stood before it goes on; or empty."""
 
@@ -136,7 +149,7 @@ class Door:
 
         A certificate is read anew each time: one that was renewed is taken.
         """
-        self.trouble = ""
+        self.trouble, self._proxies = "", web.proxies
         try:
             context, place = _context_of(web), (web.bind, web.port)
             if self._socket is None or self._place != place:
@@ -160,7 +173,7 @@ class Door:
         """A server for an app, and what it listens on: its own hold of the socket, which it may close."""
         if self._socket is None:
             raise OSError(0, "not listening")
-        return Server(app, self._context), self._socket.dup()
+        return Server(app, self._context, self._proxies), self._socket.dup()
 
     @property
     def address(self) -> str:
