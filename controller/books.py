@@ -157,7 +157,9 @@ class Books:
         A refusal is an entry, too; ``also`` may refuse for what no book knows. When the commit fails nothing has
         happened, and the same form may be sent again.
         """
-        self._need_open(book)
+        before = self._unless_open(book, asked)
+        if before is not None:
+            return before
         try:
             desk.check(self.floors[book], asked)  # before anything is looked up for somebody who may not
         except ActRefused as no:
@@ -166,7 +168,9 @@ class Books:
         await self._know_its_game(book, asked)
         day_end = await self._know_its_day(book, asked)
         owing = await self._know_what_is_owed(book) if asked.kind == "handed-over" else []
-        self._need_open(book)  # it may have been shut while this act waited; from here on nothing waits
+        before = self._unless_open(book, asked)  # it may have been shut meanwhile; from here on nothing waits
+        if before is not None:
+            return before
         floor = self.floors[book]
         for other in self.floors.values():  # one form is one act, whatever book it is sent to
             if asked.id in other.acts:
@@ -192,11 +196,20 @@ class Books:
             raise ActRefused(Why.NOT_NOW, "the books do not add up and are stopped", "call the technician") from broken
         return acted if await self._durable() else self._after_all(asked)
 
-    def _need_open(self, book: str) -> None:
-        """Raise ActRefused while a book takes nothing, or the daemon ends."""
-        why = self.why_closed(book)
-        if why or self._closing:
-            raise ActRefused(Why.NOT_NOW, why or self._why_closing(), "nothing was done: send it again in a moment")
+    def _unless_open(self, book: str, asked: Act) -> Acted | None:
+        """None for a book that takes acts. Else what the same form did before (MO-06), or ActRefused: nothing."""
+        why = self.why_closed(book) or (self._why_closing() if self._closing else "")
+        if not why:
+            return None
+        try:
+            known = self._reader.recall_act(asked.id)
+        except LedgerError as wrong:
+            raise ActRefused(Why.NOT_NOW, why, "it is not known whether this form was done before: load the page "
+                             "again when the ledger can be read") from wrong
+        if known is None:
+            raise ActRefused(Why.NOT_NOW, why, "nothing was done: send it again in a moment")
+        desk.remember(self.floors[book], asked.id, *known)
+        return desk.act(self.floors[book], asked, self._clock())
 
     def _why_closing(self) -> str:
         if any(floor.plan.hash != self.plan.hash for floor in self.floors.values()):

@@ -13,6 +13,7 @@ from desk_house import ANNA, BEN, CARL, DORA, IDA, Desk
 from controller import books as books_room
 from controller import desk
 from controller.acts import Act, ActRefused, Why, read_act
+from controller.ledger.place import LedgerError
 from controller.ledger.verify import verify
 from controller.people_on_box import Newcomer, begin, set_secrets
 from tests.books_house import DEADLINE_S, BooksHouse
@@ -127,3 +128,55 @@ def test_people_who_are_to_clear_a_stopped_book_set_their_secrets_on_the_box(tmp
     set_secrets(path, "a test", {CARL: "another of the test", DORA: "one more of the test"}, AT)
     assert rows(path, "SELECT count(*) FROM entry WHERE kind = 'secret-set-on-box'") == [(2,)]
     assert verify(path, replay=True)
+
+
+# ---------------------------------------------------------------------- the same form, while nothing is taken
+
+REFUSE = WAITING["for a closed game"]
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_form_that_was_done_is_told_so_while_nothing_is_taken(path: Path, restarted: bool) -> None:
+    """MO-06: a double click on Pay, its second one in the moment when the disk is full: it did not fail."""
+    async with BooksHouse(path) as house:
+        done = await house.books.act("main", REFUSE)
+        if not restarted:
+            house.books.trouble = "the disk is full"
+            again = await house.books.act("main", REFUSE)
+    if restarted:
+        async with BooksHouse(path) as house:
+            house.books.trouble = "the disk is full"
+            again = await house.books.act("main", REFUSE)
+    assert (again.before, again.entry, again.told) == (True, done.entry, done.told)
+    assert len(rows(path, "SELECT number FROM entry WHERE kind = 'award-refused'")) == 1
+
+
+async def test_a_form_that_was_not_done_is_told_so_while_nothing_is_taken(path: Path) -> None:
+    async with BooksHouse(path) as house:
+        house.books.trouble = "the disk is full"
+        with pytest.raises(ActRefused) as refused:
+            await house.books.act("main", REFUSE)
+    assert "nothing was done" in refused.value.remedy
+
+
+async def test_what_a_form_did_is_not_guessed_where_the_ledger_cannot_say(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with BooksHouse(path) as house:
+        def broken(_: str) -> None:
+            raise LedgerError("the disk is gone")
+
+        house.books.trouble = "the disk is full"
+        monkeypatch.setattr(house.reader, "recall_act", broken)
+        with pytest.raises(ActRefused) as refused:
+            await house.books.act("main", REFUSE)
+    assert "it is not known" in refused.value.remedy
+
+
+async def test_other_words_under_a_form_s_id_are_refused_while_nothing_is_taken_too(path: Path) -> None:
+    async with BooksHouse(path) as house:
+        await house.books.act("main", REFUSE)
+        house.books.trouble = "the disk is full"
+        with pytest.raises(ActRefused) as refused:
+            await house.books.act("main", REFUSE._replace(fields={**REFUSE.fields, "reason": "another"}))
+    assert refused.value.why is Why.ACT_DIFFERS
