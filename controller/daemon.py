@@ -53,6 +53,7 @@ PULSE_S = 1.0
 STUCK_S = 5.0
 """The watchdog is not fed when the writer has been at one batch for longer (SD-02)."""
 CLOSE_S = 1.5
+TOLD_S = 0.05  # so long the books stay open at the end, for what is known of slips at the printers
 SIGNS_S = 6.0
 """READY waits so long for the LED signs to be told (SD-01, DI-01): setting one up takes 5 s. Play does not wait."""
 FRESH_US = 900_000
@@ -476,6 +477,8 @@ class Daemon:
         self._notify.say("STOPPING=1")
         self._ready = False
         self._stop.set()
+        self.printers.end()
+        await asyncio.sleep(TOLD_S)
         await self._books.close(CLOSE_S)
         for unit in self._units.values():
             unit.goodbye()

@@ -10,7 +10,7 @@ import logging
 import queue
 import threading
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -44,6 +44,7 @@ class SlipPrinter:
         self._waiting: queue.Queue[_Job | None] = queue.Queue(WAITING_MAX)
         self._thread: threading.Thread | None = None
         self._ended = False
+        self._printing: _Job | None = None
 
     @property
     def is_full(self) -> bool:
@@ -87,7 +88,9 @@ class SlipPrinter:
     def _run(self) -> None:
         while (job := self._waiting.get()) is not None:
             if job.done.set_running_or_notify_cancel():
+                self._printing = job
                 self._print(job)
+                self._printing = None
 
     def _print(self, job: _Job) -> None:
         try:
@@ -95,18 +98,31 @@ class SlipPrinter:
         except (NotPrinted, OSError, ValueError) as wrong:
             _log.warning("printer %s: a slip was not printed: %s", self.plan.id, wrong)
             told = wrong if isinstance(wrong, NotPrinted) else self._not_printed(f"{wrong}; nothing is known of it")
-            job.done.set_exception(told)
+            _tell(job, told)
         else:
-            job.done.set_result(None)
+            _tell(job, None)
 
     def end(self) -> None:
-        """Take nothing more: what waits is given up, and what is at the printer is not waited for."""
+        """Take nothing more: what waits is given up, and what is at the printer is not waited for; both are told."""
         self._ended = True
+        printing = self._printing
+        if printing is not None:
+            remedy = "look whether it came out; destroy a strip that is not whole, then print the slip again"
+            _tell(printing, NotPrinted(self.plan.name, "the controller is being stopped while it prints", remedy))
         with suppress(queue.Empty):
             while (job := self._waiting.get_nowait()) is not None:
                 if job.done.set_running_or_notify_cancel():
                     job.done.set_exception(self._not_printed("the controller is being stopped; nothing was printed"))
         self._waiting.put_nowait(None)
+
+
+def _tell(job: _Job, wrong: NotPrinted | None) -> None:
+    """Say what came of a slip, once: the first to know says it."""
+    with suppress(InvalidStateError):
+        if wrong is None:
+            job.done.set_result(None)
+        else:
+            job.done.set_exception(wrong)
 
 
 class Printers:

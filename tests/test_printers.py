@@ -120,7 +120,7 @@ async def test_a_printer_that_is_stuck_does_not_hold_up_the_others_or_the_end(st
     assert await why(both.by_id["well"].take(SLIP)) == "printed"
     both.end()
     stuck.go.set()
-    assert await asked[0] == "printed"
+    assert "the controller is being stopped while it prints" in await asked[0]
     assert "too many slips" in await why(both.by_id["well"].take(SLIP))
     assert "the controller is being stopped; nothing was printed" in await asked[1]
 
@@ -129,3 +129,15 @@ def test_a_printer_serves_its_tables() -> None:
     plans = [PrinterPlan("pit-1", "Pit 1", Path("a"), tables=("PG-01",)), PrinterPlan("all", "All", Path("b"))]
     known = Printers(plans, time.monotonic, Stats())
     assert [[plan.id for plan in known.serving(table)] for table in ("PG-01", "PG-02")] == [["pit-1", "all"], ["all"]]
+
+
+async def test_at_the_end_whoever_waits_for_a_slip_is_told_and_nobody_waits(stuck: Stuck) -> None:
+    """The one that is at the printer, and the one behind it: nothing is left to be guessed."""
+    pit = printer(answer_s=30)
+    asked = [asyncio.create_task(why(pit.take(SLIP))) for _ in range(2)]
+    await asyncio.to_thread(stuck.begun.wait, 10)
+    pit.end()
+    at_it, behind_it = await asyncio.wait_for(asyncio.gather(*asked), 5)
+    assert "the controller is being stopped while it prints" in at_it
+    assert "nothing was printed" in behind_it
+    stuck.go.set()
