@@ -137,7 +137,9 @@ class Vault:
         """Open it, or make it; raises VaultError where others could read it or it cannot be used."""
         self._path = path
         self._make(path)
-        self._engine = create_engine(URL.create("sqlite", database=str(path)), poolclass=NullPool)
+        # No hash in an error's text: it goes into the log.
+        self._engine = create_engine(
+            URL.create("sqlite", database=str(path)), poolclass=NullPool, hide_parameters=True)
         with self._begun() as connection:
             connection.exec_driver_sql("PRAGMA secure_delete=ON")
             _metadata.create_all(connection)

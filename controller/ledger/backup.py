@@ -43,7 +43,7 @@ def backup(path: Path, copy: Path) -> list[Verified]:
 def _copy(path: Path, part: Path) -> None:
     """The whole database as of one moment, by SQLite's own backup interface: the write-ahead log is included."""
     source = reading_engine(path)
-    target = create_engine(URL.create("sqlite", database=str(part)), poolclass=NullPool)
+    target = create_engine(URL.create("sqlite", database=str(part)), poolclass=NullPool, hide_parameters=True)
     try:
         with source.connect() as reading, target.connect() as writing:
             reading.connection.driver_connection.backup(writing.connection.driver_connection)  # type: ignore[union-attr]

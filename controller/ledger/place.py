@@ -123,7 +123,8 @@ def inspect_file(path: Path) -> None:
 def writing_engine(path: Path) -> Engine:
     """One durable writing connection: WAL, ``synchronous=FULL``, ``BEGIN IMMEDIATE`` (DB-01, DB-04)."""
     url = URL.create("sqlite", database=str(path))
-    engine = create_engine(url, poolclass=StaticPool, connect_args={"check_same_thread": False})
+    engine = create_engine(
+        url, poolclass=StaticPool, connect_args={"check_same_thread": False}, hide_parameters=True)
 
     @event.listens_for(engine, "connect")
     def _connected(raw: Any, _record: Any) -> None:
@@ -158,12 +159,12 @@ def writing_engine(path: Path) -> Engine:
 def reading_engine(path: Path) -> Engine:
     """Short read-only connections, each with a snapshot of its own."""
     url = URL.create("sqlite", database=f"file:{quote(str(path))}", query={"mode": "ro", "uri": "true"})
-    return create_engine(url, poolclass=NullPool)
+    return create_engine(url, poolclass=NullPool, hide_parameters=True)
 
 
 def gather(file: Path) -> None:
     """Bring all of a database into its one file, durably: until then, part of it may be in the log beside it."""
-    engine = create_engine(URL.create("sqlite", database=str(file)), poolclass=NullPool)
+    engine = create_engine(URL.create("sqlite", database=str(file)), poolclass=NullPool, hide_parameters=True)
     try:
         with engine.connect() as connection:
             connection.exec_driver_sql("PRAGMA journal_mode=DELETE")

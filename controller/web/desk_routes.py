@@ -47,6 +47,7 @@ _STATUS = {
 """Every other reason is 403."""
 _SIGNERS = ("second_name", "second_secret", "third_name", "third_secret")
 _Signed = Annotated[Signed, Depends(signed_in)]
+_NOT_HELD = "you are signed out; it could not be written down: close the browser, and call the technician"
 _NO_HEADERS: Mapping[str, str] = {}
 _SIGNER = {"type": "object", "properties": {"name": {"type": "string"}, "secret": {"type": "string"}}}
 _ASKED = {"requestBody": {"required": True, "content": {"application/json": {"schema": {
@@ -154,8 +155,8 @@ def _signing(desk: APIRouter, templates: Templates) -> None:
     async def sign_out(request: Request, signed: _Signed) -> Response:
         check_csrf(request, signed, (await read_form(request)).get("csrf", ""))
         sign_ins = sign_ins_of(request)
-        await sign_ins.close(signed, sign_ins.peer(request))
-        answer = RedirectResponse("/sign-in", 303)
+        held = await sign_ins.close(signed, sign_ins.peer(request))
+        answer: Response = RedirectResponse("/sign-in", 303) if held else page(request, "/", _NOT_HELD)
         answer.delete_cookie(
             sign_ins.cookie(request), path="/", httponly=True, samesite="strict", secure=sign_ins.is_secure(request))
         return answer
@@ -190,6 +191,8 @@ def _own_secret(desk: APIRouter, templates: Templates) -> None:
             return page(request, signed, f"the present secret: {refused.what}, {refused.remedy}", 403)
         except ActRefused as refused:
             return page(request, signed, f"{refused.what}: {refused.remedy}", 409)
+        except VaultError as broken:
+            return page(request, signed, f"no secret can be changed now: {broken}", 503)
         await sign_ins.end_others(signed)
         sign_ins.say(signed, "Your secret is changed. Other sessions of yours have ended.", good=True)
         return RedirectResponse("/", 303)

@@ -199,7 +199,10 @@ class SignIns:
         counts = "" if found is None else found.secret
         printed = await asyncio.to_thread(self.vault.keep_hash, person, hashed, counts)
         await self.act("secret-changed", act_id, by, {"first": first, "id": person, "print": printed})
-        await asyncio.to_thread(self.vault.forget_hashes, person, printed)
+        try:
+            await asyncio.to_thread(self.vault.forget_hashes, person, printed)
+        except VaultError as wrong:  # the new one counts already; the old one opens nothing any more
+            _log.warning("the old secrets of %s are not removed: %s", person, wrong)
 
     # ------------------------------------------------------------------ sessions
 
@@ -231,19 +234,26 @@ class SignIns:
         left = sorted((one.seen, name) for name, one in self._sessions.items() if name not in ended)
         return ended + [name for _, name in left[: max(0, len(left) - SESSIONS_MAX + 1)]]
 
-    async def _end(self, digests: list[str]) -> None:
+    async def _end(self, digests: list[str]) -> bool:
+        """End sessions; whether that is written down too."""
         for one in digests:
             self._sessions.pop(one, None)
-        if digests:
-            await asyncio.to_thread(self.vault.end_sessions, digests)
+        try:
+            if digests:
+                await asyncio.to_thread(self.vault.end_sessions, digests)
+        except VaultError as wrong:  # ended here all the same; only a restart would find them again
+            _log.warning("it is not written down that %s sessions have ended: %s", len(digests), wrong)
+            return False
+        return True
 
-    async def close(self, signed: Signed, peer: str) -> None:
-        """Sign out."""
-        await self._end([signed.session])
+    async def close(self, signed: Signed, peer: str) -> bool:
+        """Sign out; whether it holds over a restart too."""
+        held = await self._end([signed.session])
         try:
             await self.access.enter("signed-out", signed.person, {"peer": peer})
         except (ActRefused, VaultError) as refused:
             _log.warning("a sign-out is not kept: %s", refused)
+        return held
 
     async def end_others(self, signed: Signed) -> None:
         """End a person's other sessions: after a change of the secret."""
