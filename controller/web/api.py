@@ -1,5 +1,7 @@
 """The JSON API under ``/api/v1``: the same durable state as the pages, for machines; acts have their own door."""
 
+import asyncio
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Path, Query, Response
@@ -76,6 +78,9 @@ def _floor(api: APIRouter, source: Source) -> None:
 
 
 def _book(api: APIRouter, source: Source) -> None:
+    turn = asyncio.Semaphore()
+    """One long answer is made after another, each in a thread: whoever asks for many, wagers go first (SD-02)."""
+
     @api.get("/awards")
     async def awards() -> models.Awards:
         """The pending awards, newest first, at most 50."""
@@ -84,22 +89,30 @@ def _book(api: APIRouter, source: Source) -> None:
     @api.get("/wins")
     async def wins(count: Annotated[int, Query(ge=1, le=WINS_MAX)] = 50) -> list[models.Win]:
         """The latest awards of the ledger, newest first."""
-        return [models.Win.model_validate(dict(row)) for row in await source.wins(count)]
+        async with turn:
+            return [models.Win.model_validate(dict(row)) for row in await source.wins(count)]
 
-    @api.get("/log", responses=_MISSING)
+    @api.get("/log", responses=_MISSING, response_model=models.Log)
     async def log(
         book: Annotated[str | None, Query(max_length=64)] = None,
         before: Annotated[int | None, Query(ge=1, le=NUMBER_MAX)] = None,
         count: Annotated[int, Query(ge=1, le=LOG_MAX)] = 100,
-    ) -> models.Log:
+    ) -> Response:
         """Entries of a book, newest first; without ``book`` the first one. What people did is told without its body."""
         books = source.snapshot().plan.books
         name = books[0] if book is None else book
         if name not in books:
             raise missing("book", name, f"one of {', '.join(books)}")
-        rows = [row | {"body": {}} if row.get("device") == DESK or row.get("kind") == "act-refused" else row
-                for row in map(dict, await source.log(name, before, count))]
-        return models.log(name, [models.LogEntry.model_validate(dict(row)) for row in rows], count)
+        async with turn:
+            found = await source.log(name, before, count)
+            return Response(await asyncio.to_thread(_log, name, found, count), media_type="application/json")
+
+
+def _log(book: str, found: Sequence[Mapping[str, Any]], count: int) -> bytes:
+    rows = [row | {"body": {}} if row.get("device") == DESK or row.get("kind") == "act-refused" else row
+            for row in map(dict, found)]
+    entries = [models.LogEntry.model_validate(row) for row in rows]
+    return models.log(book, entries, count).model_dump_json().encode()
 
 
 def health_routes(source: Source) -> APIRouter:
