@@ -63,6 +63,8 @@ _kept = Table(
     "kept", _metadata, Column("order", Integer, primary_key=True), Column("kind", Text, nullable=False),
     Column("id", Text, nullable=False, unique=True), Column("by", Text, nullable=False),
     Column("fields", Text, nullable=False), Column("at", BigInteger, nullable=False))
+_aside = Table("aside", _metadata, *(Column(name, Text) for name in ("order", "kind", "id", "by", "fields", "at")))
+"""What was in ``kept`` and is nothing that the controller keeps there: never entered, for who looks into it."""
 _key = Table("key", _metadata, Column("key", LargeBinary, primary_key=True))
 
 _hasher = PasswordHasher()
@@ -72,6 +74,14 @@ _DUMMY = _hasher.hash(secrets.token_urlsafe(16))
 
 class VaultError(LedgerError):
     """The side file cannot be used: what, where, and what to do now."""
+
+
+class BadKept(VaultError):
+    """The oldest that is kept is nothing that was ever kept so; ``order``: its place."""
+
+    def __init__(self, what: str, order: int) -> None:
+        super().__init__(what)
+        self.order = order
 
 
 class StoredSession(NamedTuple):
@@ -147,6 +157,9 @@ class Vault:
             if kept is None:
                 kept = secrets.token_bytes(32)
                 connection.execute(_key.insert().values(key=kept))
+        if not isinstance(kept, bytes):
+            raise VaultError(f"{path}: its key is none; move the file away and set new secrets with "
+                             "`meterctl user secret`")
         self._derives: bytes = kept
 
     @staticmethod
@@ -164,7 +177,7 @@ class Vault:
         try:
             with self._engine.begin() as connection:
                 yield connection
-        except SQLAlchemyError as wrong:
+        except (SQLAlchemyError, ValueError, TypeError) as wrong:  # the latter: a column holds another type
             raise VaultError(
                 f"{self._path}: cannot be used: {getattr(wrong, 'orig', None) or wrong}; look at the disk; only if "
                 "the file itself is damaged move it away and set new secrets with `meterctl user secret`") from wrong
@@ -201,6 +214,9 @@ class Vault:
         with self._begun() as connection:
             openings = {row.digest: row.opening for row in connection.execute(_opening.select())}
             kept = [StoredSession(*row) for row in connection.execute(_session.select())]
+        if not all(type(one.began) is type(one.seen) is int for one in kept):
+            raise VaultError(f"{self._path}: its sessions cannot be read; move the file away and set new secrets with "
+                             "`meterctl user secret`")
         return [one._replace(opening=openings.get(one.digest, "")) for one in kept]
 
     def keep_session(self, one: StoredSession) -> None:
@@ -228,18 +244,36 @@ class Vault:
                 kind=one.kind, id=one.id, by=json.dumps(one.by), fields=json.dumps(one.fields), at=one.at))
         return True
 
+    def any_kept(self) -> bool:
+        """Whether anything is kept, be it what it may."""
+        with self._begun() as connection:
+            return connection.execute(select(_kept.c.order).limit(1)).one_or_none() is not None
+
     def first_kept(self) -> KeptAct | None:
-        """The oldest that is kept; None: nothing is."""
+        """The oldest that is kept; None: nothing is. Raises BadKept where it cannot be read."""
         with self._begun() as connection:
             row = connection.execute(_kept.select().order_by(_kept.c.order).limit(1)).one_or_none()
         if row is None:
             return None
-        return KeptAct(row.order, row.kind, row.id, tuple(json.loads(row.by)), json.loads(row.fields), row.at)
+        try:
+            by, fields = json.loads(row.by), json.loads(row.fields)
+        except (ValueError, TypeError, RecursionError):
+            by = fields = None
+        if not isinstance(by, list) or not isinstance(fields, dict) or not all(isinstance(one, str) for one in by):
+            raise BadKept(f"{self._path}: row {row.order} of kept cannot be read", row.order)
+        return KeptAct(row.order, row.kind, row.id, tuple(by), fields, row.at)
 
     def forget_kept(self, order: int) -> None:
         """Forget what has been entered."""
         with self._begun() as connection:
             connection.execute(_kept.delete().where(_kept.c.order == order))
+
+    def set_aside(self, order: int) -> None:
+        """Take what can never be entered out of what is kept, for who looks into it."""
+        with self._begun() as connection:
+            mine = _kept.c.order == order
+            connection.execute(_aside.insert().from_select(_kept.c.keys(), _kept.select().where(mine)))
+            connection.execute(_kept.delete().where(mine))
 
     def half(self, act: str) -> str:
         """One half of a first secret: the same for the same act. Its proposer sees one, its enabler the other."""

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -273,3 +275,63 @@ async def test_the_access_log_at_the_terminal_says_when_it_was(ledger: Path) -> 
         await sign_ins(again).access.enter_kept()
     said = CliRunner().invoke(user, ["log", "--ledger", str(ledger)]).output
     assert "signed-in              boris  own_time 2026-" in said
+
+
+def by_hand(folder: Path, kind: str, by: str, fields: str, id: str = "forged-by-hand") -> None:
+    """A row of ``kept`` that somebody has written there."""
+    with closing(sqlite3.connect(folder / "people.db")) as file, file:
+        file.execute("INSERT INTO kept (kind, id, by, fields, at) VALUES (?, ?, ?, ?, ?)", (kind, id, by, fields, AT))
+
+
+def aside(folder: Path) -> list[str]:
+    """The kinds of what was set aside."""
+    with closing(sqlite3.connect(folder / "people.db")) as file:
+        return [kind for kind, in file.execute("SELECT kind FROM aside")]
+
+
+OF_BORIS = json.dumps(tuple(BORIS))
+FORGED = (
+    ("award-paid", OF_BORIS, json.dumps(
+        {"table": "PG-01", "game": 1, "seat": 3, "spot": "progressive", "handed": 1_000_000, "how": "cash"})),
+    ("secret-changed", OF_BORIS, json.dumps({"id": "boris", "print": "0" * 64, "first": False})),
+    ("printed", OF_BORIS, json.dumps({"what": "slip 1"})),
+    ("nothing-known", OF_BORIS, "{}"),
+    ("sign-in-refused", OF_BORIS, "{}"),
+    ("signed-in", OF_BORIS, json.dumps({"peer": PEER, "remote": True})),
+    ("signed-in", OF_BORIS, json.dumps({"peer": ["a", "list"]})),
+    ("signed-in", OF_BORIS, "no JSON"),
+    ("signed-in", OF_BORIS, "[]"),
+    ("signed-in", "no JSON", json.dumps({"peer": PEER})),
+    ("signed-in", "[" * 100_000, json.dumps({"peer": PEER})),
+    ("signed-in", "{}", json.dumps({"peer": PEER})),
+    ("signed-in", '["boris"]', json.dumps({"peer": PEER})),
+    ("signed-in", '["boris", "emperor", "it"]', json.dumps({"peer": PEER})),
+    ("signed-in", '["boris\\ud800", "auditor", "it"]', json.dumps({"peer": PEER})),
+    ("exported", OF_BORIS, json.dumps({"what": "slip 1", "@token": 7})),
+)
+
+
+@pytest.mark.parametrize(("kind", "by", "fields"), FORGED)
+async def test_what_was_written_there_by_hand_is_never_done_and_stands_in_nobodys_way(
+    ledger: Path, caplog: pytest.LogCaptureFixture, kind: str, by: str, fields: str
+) -> None:
+    Vault(beside(ledger))
+    by_hand(ledger.parent, kind, by, fields)
+    async with BooksHouse(ledger) as house:
+        floor = house.books.floors["main"]
+        desk = sign_ins(house)
+        Vault(beside(ledger)).keep_act(KeptAct(0, "signed-out", "kept-after-it", tuple(BORIS), {"peer": PEER}, AT), 10)
+        assert await desk.access.enter_kept()
+        assert not floor.stopped
+        assert next(entry.kind for entry in house.reader.entries("main")) == "signed-out"
+        assert entered(house) == [("signed-out", "boris", {"own_time": AT, "peer": PEER})]
+    assert aside(ledger.parent) == [kind]
+    assert caplog.text.count("set aside, and never entered into the ledger") == 1
+    verify(ledger, replay=True)
+
+
+async def test_a_row_of_no_good_id_is_set_aside(book: Ledger) -> None:
+    by_hand(book.vault._path.parent, "signed-in", OF_BORIS, json.dumps({"peer": PEER}), id="../../x")
+    book.shut = False
+    assert await book.log().enter_kept()
+    assert book.done == []

@@ -9,13 +9,13 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
-from controller.acts import TEXT_MAX, Act, Acted, ActRefused, Why
+from controller.acts import TEXT_MAX, Act, Acted, ActRefused, Why, read_act
 from controller.people import Person, person_from
-from controller.vault import KEPT_MAX, KeptAct, Vault, VaultError
+from controller.vault import KEPT_MAX, BadKept, KeptAct, Vault, VaultError
 
 REFUSALS_KEPT_MAX = 500
 """Refused sign-ins are kept only while fewer wait: guessing shuts nobody out."""
@@ -23,6 +23,10 @@ RETRY_S = 2.0
 """Between tries while something waits."""
 LOOK_S = 5.0
 """Between looks for what another program has kept: ``meterctl`` on the box."""
+KEEPS = frozenset({"signed-in", "signed-out", "sign-in-refused", "door-refused", "exported"})
+"""What is kept and entered later; anything else among it was put there by other hands, and is set aside."""
+NAME_MAX = 64
+"""Letters of a person's id, a department or a token's name."""
 _TOKEN = "@token"
 """Where the token by which something was asked for stands among the fields that are kept."""
 
@@ -33,13 +37,16 @@ class AccessLog:
     """The one way by which signing in and out comes into the ledger. One event loop owns it."""
 
     def __init__(self, vault: Vault, act: Callable[[Act], Awaitable[Acted]], now: Callable[[], int]) -> None:
-        """``act`` does an act in the register's book; ``now``: UTC microseconds. Raises VaultError."""
+        """``act`` does an act in the register's book; ``now``: UTC microseconds."""
         self._vault, self._act, self._now = vault, act, now
         self._turn = asyncio.Lock()
         self._waits = asyncio.Event()
         """Something waits to be entered."""
-        if vault.first_kept() is not None:
-            self._waits.set()
+        self._said = ""
+        """Why it could not be read what is kept, as the log has it already."""
+        with self._saying():
+            if vault.any_kept():
+                self._waits.set()
 
     async def enter(
         self, kind: str, by: Person, fields: Mapping[str, Any], *, keep: bool = True, token: str = ""
@@ -86,13 +93,16 @@ class AccessLog:
 
     async def _enter_oldest(self) -> bool:
         """Enter one and forget it; an end in between enters nothing twice: the ledger knows its id."""
-        kept = await asyncio.to_thread(self._vault.first_kept)
-        if kept is None:
-            self._waits.clear()
+        try:
+            kept = await asyncio.to_thread(self._vault.first_kept)
+            if kept is None:
+                self._waits.clear()
+                return True
+            late = _late(kept)
+        except BadKept as wrong:
+            await asyncio.to_thread(self._vault.set_aside, wrong.order)
+            _log.error("set aside, and never entered into the ledger: %s; somebody has written it there", wrong)
             return True
-        fields = {**kept.fields, "own_time": kept.at}
-        token = str(fields.pop(_TOKEN, ""))
-        late = Act(kept.kind, kept.id, person_from(list(kept.by)), None, None, fields, token)
         try:
             await self._act(late)
         except ActRefused as refused:
@@ -116,12 +126,10 @@ class AccessLog:
     async def _follow(self) -> None:
         while True:
             await self._something()
-            try:
+            with self._saying():
                 if await self.enter_kept():
                     _log.info("all that was kept of the access log is entered")
                     continue
-            except VaultError as wrong:
-                _log.warning("what is kept of the access log cannot be read: %s", wrong)
             await asyncio.sleep(RETRY_S)
 
     async def _something(self) -> None:
@@ -130,8 +138,32 @@ class AccessLog:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_S):
                     await self._waits.wait()
-            try:
-                if await asyncio.to_thread(self._vault.first_kept) is not None:
+            with self._saying():
+                if await asyncio.to_thread(self._vault.any_kept):
                     self._waits.set()
-            except VaultError as wrong:
+
+    @contextmanager
+    def _saying(self) -> Iterator[None]:
+        """Go on where ``people.db`` cannot be read, and log once why."""
+        said = ""
+        try:
+            yield
+        except VaultError as wrong:
+            said = str(wrong)
+            if said != self._said:
                 _log.warning("what is kept of the access log cannot be read: %s", wrong)
+        self._said = said
+
+
+def _late(kept: KeptAct) -> Act:
+    """What was kept as an act, checked as any other: the file may have been written by other hands. Raises BadKept."""
+    fields = {**kept.fields, "own_time": kept.at}
+    token = fields.pop(_TOKEN, "")
+    try:
+        named = [*kept.by, token]
+        if kept.kind not in KEEPS or "remote" in fields or not all(
+                isinstance(name, str) and len(name) <= NAME_MAX and name.isprintable() for name in named):
+            raise ValueError("nothing that is ever kept")
+        return read_act(kept.kind, kept.id, fields, person_from(list(kept.by)))._replace(token=token)
+    except (ActRefused, ValueError) as wrong:
+        raise BadKept(f"{kept.kind!r:.80} of {kept.by!r:.200}, kept as {kept.id!r:.80}: {wrong}", kept.order) from wrong
