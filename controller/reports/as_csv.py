@@ -11,7 +11,7 @@ from controller.gaming_day import wall_clock
 from controller.money import MICROCENTS_PER_CENT
 from controller.reports.report import Cell, Check, Kind, Report, Table
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """A text that begins with one of these could be a formula."""
 
 
