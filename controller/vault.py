@@ -291,11 +291,16 @@ class Vault:
         return hmac.digest(self._derives, b"payee\n" + act.encode() + b"\n" + name.encode(), "sha256").hex()
 
     def keep_payee(self, act: str, name: str) -> None:
-        """Keep a payee's name beside the ledger, once the act is in it."""
+        """Keep a payee's name beside the ledger, before the act is in it."""
         made = self.payee_digest(act, name)
         with self._begun() as connection:
             connection.execute(_payee.delete().where(_payee.c.digest == made))
             connection.execute(_payee.insert().values(digest=made, name=name))
+
+    def forget_payee(self, act: str, name: str) -> None:
+        """Forget a payee's name: its act was refused."""
+        with self._begun() as connection:
+            connection.execute(_payee.delete().where(_payee.c.digest == self.payee_digest(act, name)))
 
     def payee_of(self, made: str) -> str:
         """The name of a digest in the ledger, or empty: it may have been removed, as the law of a place may ask."""

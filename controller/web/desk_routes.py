@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 from urllib.parse import parse_qsl
@@ -45,6 +46,9 @@ _STATUS = {
     Why.WRONG_FIELD: 422, Why.NOT_FOUND: 404, Why.ACT_DIFFERS: 409, Why.ALREADY_DONE: 409, Why.NOT_NOW: 409,
 }
 """Every other reason is 403."""
+_MAY_BE_DONE = frozenset({Why.NOT_NOW, Why.ACT_DIFFERS})
+"""Why an act is refused whose id may be in the ledger all the same."""
+_log = logging.getLogger("meterd.people")
 _SIGNERS = ("second_name", "second_secret", "third_name", "third_secret")
 _Signed = Annotated[Signed, Depends(signed_in)]
 _NOT_HELD = "you are signed out; it could not be written down: close the browser, and call the technician"
@@ -308,13 +312,40 @@ async def _do(
     except ActRefused as refused:
         await refused_at_door(request, signed, _named(kind), refused.why.value)
         raise
-    acted = await sign_ins.source.act(_book_of(sign_ins, act), act)
+    payee = payee if _may(sign_ins, act) else ""  # of whom the desk refuses, no name comes beside the ledger
     if payee:
-        await asyncio.to_thread(sign_ins.vault.keep_payee, str(act_id), payee)
+        await _keep_payee(sign_ins, act.id, payee)
+    try:
+        acted = await sign_ins.source.act(_book_of(sign_ins, act), act)
+    except ActRefused as refused:
+        if payee and refused.why not in _MAY_BE_DONE:
+            await _forget_payee(sign_ins, act.id, payee)
+        raise
     if at_printer:
         came = await slip_prints_of(request).print(sign_ins, signed, act, acted)
         return _Did(acted, came.words, came.good)
     return _Did(acted, await _words(sign_ins, act, acted))
+
+
+def _may(sign_ins: SignIns, act: Act) -> bool:
+    """Whether an act is for the role of whoever does it."""
+    return act.by.role in (sign_ins.source.snapshot().plan.awards.by(act.kind) or KINDS[act.kind].by)
+
+
+async def _keep_payee(sign_ins: SignIns, act_id: str, payee: str) -> None:
+    """Keep a payee's name before its act is done: no digest stands in the ledger whose name is lost."""
+    try:
+        await asyncio.to_thread(sign_ins.vault.keep_payee, act_id, payee)
+    except VaultError as broken:
+        raise ActRefused(Why.NOT_NOW, "the payee's name cannot be kept now", str(broken)) from broken
+
+
+async def _forget_payee(sign_ins: SignIns, act_id: str, payee: str) -> None:
+    """Forget the name of what was refused."""
+    try:
+        await asyncio.to_thread(sign_ins.vault.forget_payee, act_id, payee)
+    except VaultError as broken:
+        _log.warning("the payee's name of a refused act stays beside the ledger: %s", broken)
 
 
 def _named(kind: str) -> str:
@@ -342,7 +373,7 @@ async def _read_and_signed(
         if found is None or not found.enabled or found.person != person:
             raise ActRefused(Why.NOT_ALLOWED, f"the rights of {person.id} have changed", "sign in again")
     at_printer = act.kind == "slip-printed" and "printer" in act.fields
-    if at_printer and act.by.role in (sign_ins.source.snapshot().plan.awards.by(kind) or KINDS[kind].by):
+    if at_printer and _may(sign_ins, act):
         slip_prints_of(request).check(act)
     return act, payee, at_printer
 
