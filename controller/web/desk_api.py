@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 from fastapi import APIRouter, Depends, HTTPException, Request
 from fastapi.responses import JSONResponse
 
-from controller.acts import Acted, ActRefused, read_act
+from controller.acts import Acted, ActRefused, Why, read_act
 from controller.proposals import told_configuration
 from controller.sign_in import secret_fault
 from controller.vault import VaultError, digest
@@ -51,10 +51,9 @@ def desk_api() -> APIRouter:
             await refused_at_door(request, signed, "act token-made", "no token makes a token")
             raise HTTPException(403, {"error": "no token makes a token", "remedy": "sign in with name and secret"})
         check_csrf(request, signed, request.headers.get("x-csrf", ""))
-        sign_ins = sign_ins_of(request)
         asked = await _fields(request, "id", "name", "scope", "days")
         try:
-            token, acted = await new_token(sign_ins, signed, asked.pop("id"), asked["name"], asked["scope"],
+            token, acted = await new_token(request, signed, asked.pop("id"), asked["name"], asked["scope"],
                                            asked["days"])
         except ActRefused as refused:
             _refuse(refused)
@@ -69,9 +68,13 @@ def desk_api() -> APIRouter:
 
 
 async def new_token(
-    sign_ins: SignIns, signed: Signed, act_id: str, name: str, scope: str, days: str
+    request: Request, signed: Signed, act_id: str, name: str, scope: str, days: str
 ) -> tuple[str, Acted]:
     """Make a token of whoever is signed in: itself, to be shown once, and its entry; raises ActRefused."""
+    sign_ins = sign_ins_of(request)
+    if sign_ins.is_remote(sign_ins.peer(request)):  # it would outlive what was opened for one session (R-105)
+        await refused_at_door(request, signed, "act token-made", "no token is made from outside")
+        raise ActRefused(Why.NOT_ALLOWED, "no token is made from outside", "make it on the site's own network")
     token = sign_ins.vault.token(act_id, name)
     given = {"id": name, "scope": scope, "days": days, "print": digest(token)}
     act = read_act("token-made", act_id, given, signed.person)

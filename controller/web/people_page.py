@@ -83,7 +83,7 @@ def people_routes(templates: Templates) -> APIRouter:
         sign_ins = sign_ins_of(request)
         name, scope, days = (form.get(key, "") for key in ("id", "scope", "days"))
         try:
-            token, _ = await new_token(sign_ins, signed, form.get("act_id", ""), name, scope, days)
+            token, _ = await new_token(request, signed, form.get("act_id", ""), name, scope, days)
         except ActRefused as refused:
             sign_ins.say(signed, f"No token was made: {refused.what}. Do now: {refused.remedy}.", good=False)
         else:
