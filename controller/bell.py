@@ -39,6 +39,10 @@ class Bell:
         """Compare hits with the exact odds from now on: the chance of one per wager, by meter (D6)."""
         self._watcher.chances = chances
 
+    def file_not_in_use(self, what: str) -> None:
+        """Something more on the box is not in use, until the next start."""
+        self._file = f"{what[:240]}; {self._file}" if self._file else what[:240]
+
     def alarms(self) -> Sequence[Alarm]:
         """Every alarm that people should see."""
         return self._watcher.alarms()

@@ -37,8 +37,7 @@ from controller.sign import Shown
 from controller.signs import Signs
 from controller.snapshot import Note, Snapshot
 from controller.units import Strays, Unit, Wire
-from controller.vault import Vault, VaultError, beside
-from controller.web.app import create_app
+from controller.web.app import open_app
 from controller.web.serve import Door, Server
 from controller.whole_floor import WHOLE_FLOOR, act_everywhere
 from controller.wiring import LinePlan, Wiring
@@ -430,7 +429,11 @@ class Daemon:
         server = serving = None
         if self.wiring.web is not None:
             self._door.open(self.wiring.web)
-            server, listening = self._door.server(create_app(self, self._open_vault()))
+            app, shut = open_app(self, self._path)
+            server, listening = self._door.server(app)
+            if shut:  # money goes on
+                self._bell.file_not_in_use(shut)
+                self._keep("file-not-in-use", "", shut[:300], "let the technician look at the log", kind="fault")
             serving = asyncio.create_task(server.serve(sockets=[listening]), name="pages")
             _log.info("pages on %s", self._door.address)
         self._say_left_out()
@@ -455,14 +458,6 @@ class Daemon:
         for what, remedy in self._fitting.told(self._door.trouble):
             _log.warning("the file on the box: %s; %s", what, remedy)
             self._keep("file-not-in-use", "", what, remedy, kind="fault")
-
-    def _open_vault(self) -> Vault | None:
-        """The secrets of people; without them nobody signs in, and money goes on."""
-        try:
-            return Vault(beside(self._path))
-        except VaultError as wrong:
-            _log.error("nobody can sign in: %s", wrong)
-            return None
 
     async def _get_ready(self) -> None:
         await self.signs.told(SIGNS_S)

@@ -3,6 +3,7 @@
 Nothing is loaded from another host, and no page runs inline script or style (WE-01).
 """
 
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from starlette.exceptions import HTTPException as RoutingError
 from controller.metrics import FloorCollector, exposition
 from controller.plan import Environment
 from controller.snapshot import Snapshot
-from controller.vault import Vault
+from controller.vault import Vault, VaultError, beside
 from controller.web import models
 from controller.web.alarm_banner import make_banner
 from controller.web.alarm_page import alarm_routes
@@ -38,6 +39,7 @@ from controller.web.sessions import maybe_signed_in, page_values
 from controller.web.source import Source
 from controller.web.templates import make_templates
 
+_log = logging.getLogger("meterd.people")
 _STATIC = Path(__file__).parent / "static"
 _VENDOR = _STATIC / "vendor"
 """Others' scripts, as they were published: docs/PAGES.md names them."""
@@ -47,6 +49,15 @@ _REMEDIES = {
     405: "this address can only be read: use GET",
     503: "close a page that is not needed, or try again in a minute",
 }
+
+
+def open_app(source: Source, ledger: Path) -> tuple[FastAPI, str]:
+    """The application over a ledger and the secrets beside it, and why nobody can sign in (empty: people can)."""
+    try:
+        return create_app(source, Vault(beside(ledger))), ""
+    except VaultError as wrong:
+        _log.error("nobody can sign in: %s", wrong)
+        return create_app(source), f"Nobody can sign in: {wrong}"
 
 
 def create_app(source: Source, vault: Vault | None = None) -> FastAPI:
