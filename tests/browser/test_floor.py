@@ -7,6 +7,7 @@ from demo_snapshot import NOW, busy_snapshot, device
 from playwright.sync_api import Browser, Page, expect
 from web_house import House, Served
 
+from controller.plan import frozen
 from controller.snapshot import Note, Snapshot
 
 SCRIPT = '<img src=x onerror="document.title=1"><script>document.title=1</script>'
@@ -119,6 +120,25 @@ def test_no_width_scrolls_sideways(page: Page, server: Served, width: int) -> No
     live(page, server)
     page.evaluate("document.querySelectorAll('details').forEach(details => { details.open = true; })")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280, 1500, 1920, 2560])
+@pytest.mark.parametrize("cents", [999_999, 18_640_913, 999_999_999])
+def test_every_amount_of_a_meter_stays_within_its_card(
+    page: Page, house: House, server: Served, width: int, cents: int
+) -> None:
+    """Whatever face the browser has, and however large the jackpot."""
+    snapshot = house.snapshot()
+    large = {name: replace(view, display_microcents=cents * 1_000_000, reserve_microcents=cents * 1_000_000)
+             for name, view in snapshot.meters.items()}
+    house.tell(replace(snapshot, meters=frozen(large)))
+    page.set_viewport_size({"width": width, "height": 900})
+    live(page, server)
+    assert page.evaluate("""[...document.querySelectorAll('.meter .amount, .meter dd')].filter((amount) => {
+        const text = document.createRange();
+        text.selectNodeContents(amount);
+        return text.getBoundingClientRect().right > amount.closest('.card').getBoundingClientRect().right;
+    }).map((amount) => amount.textContent)""") == []
 
 
 def test_every_control_is_large_enough_for_a_finger(page: Page, server: Served) -> None:
